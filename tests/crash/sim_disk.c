@@ -388,9 +388,7 @@ struct sim_disk *sim_new(const struct sim_plan *plan)
 
 void sim_free(struct sim_disk *d)
 {
-	int i;
-
-	for (i = 0; i < d->file_cnt; i++) {
+	for (int i = 0; i < d->file_cnt; i++) {
 		drop_changes(&d->f[i]);
 		free(d->f[i].now.data);
 		free(d->f[i].synced.data);
@@ -421,9 +419,8 @@ bool sim_failed(struct sim_disk *d)
 unsigned int sim_open_cnt(struct sim_disk *d)
 {
 	unsigned int n = 0;
-	int i;
 
-	for (i = 0; i < d->file_cnt; i++)
+	for (int i = 0; i < d->file_cnt; i++)
 		n += d->f[i].open;
 	return n;
 }
@@ -500,11 +497,9 @@ static struct content crash_file(const struct sim_file *f, uint64_t *seed)
 
 bool sim_save(struct sim_disk *d, const char *path)
 {
-	int i;
-
 	if (!d->dir || mkdir(path, 0700))
 		return false;
-	for (i = 0; i < d->name_cnt; i++) {
+	for (int i = 0; i < d->name_cnt; i++) {
 		int file = find(d, d->names[i].name);
 
 		if (d->names[i].name[0] && file >= 0)
@@ -516,13 +511,12 @@ bool sim_save(struct sim_disk *d, const char *path)
 bool sim_save_after_crash(struct sim_disk *d, const char *path, uint64_t seed)
 {
 	bool keep[NAMES_MAX];
-	int i;
 
 	if (!d->dir || mkdir(path, 0700))
 		return false;
-	for (i = 0; i < d->name_cnt; i++)
+	for (int i = 0; i < d->name_cnt; i++)
 		keep[i] = i < d->name_synced || gen_random(&seed) % 2;
-	for (i = 0; i < d->name_cnt; i++) {
+	for (int i = 0; i < d->name_cnt; i++) {
 		int file = lookup(d, d->names[i].name, d->name_cnt, keep);
 		struct content c;
 

@@ -4,23 +4,12 @@
  * was reported as written exists, partial data never counts as whole, every error is reported, and
  * no file stays open.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #include "trace/trace.h"
 #include "sim_disk.h"
 #include "store/chunk_scan.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define BLOCKS 10
 #define DICE 8		/* crashes per operation */
@@ -38,10 +27,9 @@ static int make_blocks(void **state)
 	struct gen_mix m = { .seed = 9, .now_ns = 1000000 };
 	struct gen *g = gen_open(NULL, &(struct gen_config){ .from_ns = m.now_ns });
 	const void *block;
-	int i;
 
 	gen_mix_start(g, &m);
-	for (i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < BLOCKS; i++) {
 		/* Small blocks fit into a sector; large blocks tear in many places. */
 		gen_mix_run(g, &m, i % 3 == 2 ? 1200 : 40);
 		blocks[i].from_ns = m.now_ns;
@@ -62,9 +50,7 @@ static int make_blocks(void **state)
 
 static int free_blocks(void **state)
 {
-	int i;
-
-	for (i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < BLOCKS; i++)
 		free(blocks[i].data);
 	gen_remove_dir(dir);
 	return 0;
@@ -86,14 +72,13 @@ static struct recording record_how(struct sim_disk *d, bool with_thread, int syn
 					     .file_bytes = blocks[2].bytes + 3 * blocks[0].bytes };
 	struct recording r = { 0 };
 	struct store_writer *w;
-	int i;
 
 	r.error = r.created = store_writer_create(&w, "t", &config, &r.e);
 	if (r.error < 0)
 		return r;
 	store_writer_set(w, "page_bytes", "4096");
 	r.error = store_writer_flush_manifest(w, &r.e);
-	for (i = 0; r.error == 0 && i < BLOCKS; i++) {
+	for (int i = 0; r.error == 0 && i < BLOCKS; i++) {
 		r.error = store_writer_append(w, blocks[i].data, blocks[i].bytes, i < synced, &r.e);
 		r.appended += r.error == 0;
 	}
@@ -235,7 +220,7 @@ static uint64_t op_cnt(void)
 }
 
 /* Data that append() reported as written exists after a power failure before any operation. */
-static void test_power_goes_before_every_operation(void **state)
+UNIT_TEST(test_power_goes_before_every_operation)
 {
 	uint64_t n = op_cnt(), at, dice;
 	unsigned int more = 0, damaged = 0;
@@ -288,18 +273,18 @@ static void run_without_syncs(bool with_thread)
 	}
 }
 
-static void test_power_goes_without_syncs(void **state)
+UNIT_TEST(test_power_goes_without_syncs)
 {
 	run_without_syncs(false);
 }
 
-static void test_power_goes_while_a_thread_closes(void **state)
+UNIT_TEST(test_power_goes_while_a_thread_closes)
 {
 	run_without_syncs(true);
 }
 
 /* Syncs have a thread of their own: a reader sees the blocks that the disk has, and no others. */
-static void test_power_goes_while_a_thread_syncs(void **state)
+UNIT_TEST(test_power_goes_while_a_thread_syncs)
 {
 	uint64_t n = op_cnt(), at, dice;
 
@@ -337,7 +322,7 @@ static void test_power_goes_while_a_thread_syncs(void **state)
 }
 
 /* The recorder continues while the disk is slow, and afterwards everything is written. */
-static void test_slow_sync_holds_up_nobody(void **state)
+UNIT_TEST(test_slow_sync_holds_up_nobody)
 {
 	struct sim_disk *d = sim_new(&(struct sim_plan){ .fail_at = NEVER, .power_at = NEVER });
 	const struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1,
@@ -424,24 +409,24 @@ static void run_failures(bool with_thread, bool fail_on)
 	assert_true(told > 5 * 40);
 }
 
-static void test_every_operation_fails_once(void **state)
+UNIT_TEST(test_every_operation_fails_once)
 {
 	run_failures(false, false);
 }
 
-static void test_every_operation_fails_for_good(void **state)
+UNIT_TEST(test_every_operation_fails_for_good)
 {
 	run_failures(false, true);
 }
 
-static void test_every_operation_fails_beside_a_thread(void **state)
+UNIT_TEST(test_every_operation_fails_beside_a_thread)
 {
 	run_failures(true, false);
 	run_failures(true, true);
 }
 
 /* A sync fails, then the power fails: blocks synced earlier exist. */
-static void test_failed_sync_then_power(void **state)
+UNIT_TEST(test_failed_sync_then_power)
 {
 	uint64_t n = op_cnt(), at, dice;
 
@@ -460,19 +445,4 @@ static void test_failed_sync_then_power(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_power_goes_before_every_operation),
-		cmocka_unit_test(test_power_goes_without_syncs),
-		cmocka_unit_test(test_power_goes_while_a_thread_closes),
-		cmocka_unit_test(test_power_goes_while_a_thread_syncs),
-		cmocka_unit_test(test_slow_sync_holds_up_nobody),
-		cmocka_unit_test(test_every_operation_fails_once),
-		cmocka_unit_test(test_every_operation_fails_for_good),
-		cmocka_unit_test(test_every_operation_fails_beside_a_thread),
-		cmocka_unit_test(test_failed_sync_then_power),
-	};
-
-	return cmocka_run_group_tests(tests, make_blocks, free_blocks);
-}
+UNIT_TESTS_IN(make_blocks, free_blocks)

@@ -9,7 +9,6 @@
 static void fix_sizes(struct disk_block *h, uint8_t *table, size_t bytes)
 {
 	size_t at, front;
-	unsigned int i;
 
 	h->version = CHUNK_VERSION;
 	h->section_cnt %= CHUNK_SECTIONS_MAX + 1;
@@ -17,7 +16,7 @@ static void fix_sizes(struct disk_block *h, uint8_t *table, size_t bytes)
 		h->section_cnt /= 2;
 	h->head_bytes = (uint32_t)(sizeof(*h) + h->section_cnt * sizeof(struct disk_section));
 	at = front = h->head_bytes;
-	for (i = 0; i < h->section_cnt; i++) {
+	for (unsigned int i = 0; i < h->section_cnt; i++) {
 		struct disk_section s;
 
 		memcpy(&s, table + i * sizeof(s), sizeof(s));

@@ -8,8 +8,6 @@
  * of many traces, so the bits of data[0] that scratch_trace() leaves pick one question in 32.
  * With FUZZ_ASK_ALL=1 in the environment (replay.sh) the target asks all.
  */
-#include <string.h>
-
 #include "analyze/engine/report_view.h"
 #include "fuzz.h"
 #include "scratch_trace.h"

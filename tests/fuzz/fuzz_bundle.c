@@ -3,10 +3,6 @@
  * fuzz_bundle: a zip file that claims to be a trace. Its unpacked trace is not larger than the
  * file, has each chunk file once and in order, and can be read like any other trace.
  */
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "trace/trace.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
@@ -53,14 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct err e = { "" };
 	struct trace *t;
 	uint64_t sum;
-	size_t i;
 
 	if (bundle_open(&b, path, &e) < 0) {
 		FUZZ_CHECK(e.text[0] && !b.files && !b.manifest);
 		return 0;
 	}
 	sum = b.manifest_bytes;
-	for (i = 0; i < b.cnt; i++) {
+	for (size_t i = 0; i < b.cnt; i++) {
 		FUZZ_CHECK(!i || b.files[i - 1].number < b.files[i].number);
 		sum += b.files[i].bytes;
 	}

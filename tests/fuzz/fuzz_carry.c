@@ -12,8 +12,6 @@
  * the cut is a whole trace. Mere damage must never show: in case 2 the state is the same as
  * without points.
  */
-#include <string.h>
-
 #include "analyze/analyze.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_copy.h"
@@ -93,11 +91,9 @@ static struct buf make_point(const uint8_t *data, size_t bytes, uint64_t at_ns)
 
 static bool is_same(const struct checkpoint *a, const struct checkpoint *b)
 {
-	size_t i;
-
 	if (a->event_cnt != b->event_cnt || a->memory_cnt != b->memory_cnt)
 		return false;
-	for (i = 0; i < a->memory_cnt; i++)
+	for (size_t i = 0; i < a->memory_cnt; i++)
 		if (a->memory[i].upid != b->memory[i].upid ||
 		    a->memory[i].unknown != b->memory[i].unknown ||
 		    memcmp(a->memory[i].bytes, b->memory[i].bytes, sizeof(a->memory[i].bytes)) ||
@@ -140,10 +136,8 @@ static void put_point(const uint8_t *data, size_t bytes, unsigned int nth)
 static void cut(uint64_t at_ns)
 {
 	struct analysis *a = index_trace_analysis(t, true);
-	const struct trace_cut_request q = { .from_ns = at_ns,
-					     .to_ns = at_ns + CUT_NS,
-					     .before = analysis_checkpoint,
-					     .before_ctx = a,
+	const struct trace_cut_request q = { .from_ns = at_ns, .to_ns = at_ns + CUT_NS,
+					     .before = analysis_checkpoint, .before_ctx = a,
 					     .reason = "cut" };
 	struct trace_cut_result got;
 	struct check_result checked = { 0 };

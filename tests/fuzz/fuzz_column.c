@@ -8,9 +8,6 @@
  * From these bytes the target makes a block whose frame is right and whose columns are arbitrary.
  * column_input.h has the layouts; make_seeds.c writes such inputs from real blocks.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "format/columns.h"
@@ -66,19 +63,17 @@ static void read_kind(const struct column_source *s, unsigned int kind)
 	const uint32_t asks[] = { COLUMN_ASK_ALL, COLUMN_ASK_UTID, COLUMN_ASK_FLAGS, 1, 2, 4 };
 	struct kind_columns all, k;
 	const char *why;
-	uint32_t row;
-	size_t i;
 	int r, ok;
 
 	ok = column_read_kind(&all, s, kind, asks[0], &why) == 0;
-	for (row = 0; ok && row < all.cnt; row++)
-		for (i = 0; i < EVENT_VALUES; i++)
+	for (uint32_t row = 0; ok && row < all.cnt; row++)
+		for (size_t i = 0; i < EVENT_VALUES; i++)
 			sink += kind_columns_value(&all, (unsigned int)i, row);
-	for (i = 1; i < sizeof(asks) / sizeof(*asks); i++) {
+	for (size_t i = 1; i < sizeof(asks) / sizeof(*asks); i++) {
 		r = column_read_kind(&k, s, kind, asks[i], &why);
 		/* a column has the same values when others are requested, too */
 		FUZZ_CHECK(!ok || r == 0);
-		for (row = 0; ok && row < k.cnt && i >= 3; row++)
+		for (uint32_t row = 0; ok && row < k.cnt && i >= 3; row++)
 			FUZZ_CHECK(kind_columns_value(&k, (unsigned int)i - 3, row) ==
 				   kind_columns_value(&all, (unsigned int)i - 3, row));
 		if (r == 0)
@@ -99,7 +94,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct disk_block head;
 	uint32_t utids[256];
 	const char *why;
-	unsigned int i;
 
 	if (bytes < sizeof(in))
 		return 0;
@@ -110,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		(uint32_t)(sizeof(h) + h.section_cnt * sizeof(struct disk_section));
 	h.block_bytes = (h.head_bytes + body.len + 7) & ~(size_t)7;
 	h.cpu_cnt = in.cpu_cnt;
-	for (i = 0; i < EVENT_KIND_CNT; i++)
+	for (unsigned int i = 0; i < EVENT_KIND_CNT; i++)
 		h.kind_cnt[i] = in.kind_cnt[i];
 	h.table_crc = crc32c(0, table.data, table.len);
 	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
@@ -119,14 +113,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	buf_add(&block, body.data, body.len);
 	buf_add(&block, zeros, h.block_bytes - h.head_bytes - body.len);
 	FUZZ_CHECK(!block.failed);
-	for (i = 0; i < 256; i++)
+	for (unsigned int i = 0; i < 256; i++)
 		utids[i] = i * 3;
 	s.utids = utids;
 	s.utid_cnt = in.utid_cnt;
 	if (block_head_check(block.data, &head, &why) == 0 && zunpack_new(&s.zunpack) == 0) {
 		FUZZ_CHECK(block_meta_open(&f, &head, &s.io, &why) == 0);
 		s.meta = f;
-		for (i = 1; i < EVENT_KIND_CNT; i++)
+		for (unsigned int i = 1; i < EVENT_KIND_CNT; i++)
 			if (h.kind_cnt[i])
 				read_kind(&s, i);
 		block_meta_free(f);

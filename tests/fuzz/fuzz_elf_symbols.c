@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fuzz_elf_symbols: an ELF file that the recorder reads, and that anybody may have made. */
-#include <errno.h>
 #include <libelf.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "fuzz.h"
 #include "symbol/elf_symbols.h"
@@ -33,7 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct elf_symbols *s = NULL;
 	uint64_t offset, from, to;
 	uint32_t crc;
-	size_t i;
 	int fd = memfd_create("elf", MFD_CLOEXEC), r;
 
 	FUZZ_CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
@@ -45,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		FUZZ_CHECK(elf_symbols_build_id(s, id) <= sizeof(id));
 		FUZZ_CHECK(!link || (*link && !strchr(link, '/')));
 		(void)elf_symbols_add(s, fd);
-		for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 			const char *name = elf_symbols_find(s, offsets[i], &offset);
 
 			FUZZ_CHECK(!name || *name);

@@ -3,9 +3,6 @@
  * fuzz_front: one block. The first byte selects whether checksums (1) and sizes (2) are repaired
  * before. Header, table, small sections, and every column of every kind.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "format/block.h"
 #include "format/columns.h"
 #include "column_value.h"
@@ -33,7 +30,6 @@ static volatile uint64_t sink;
 static void touch_columns(const struct kind_columns *k)
 {
 	uint32_t row, run, rows = 0;
-	unsigned int c;
 
 	for (run = 0; run < k->run_cnt; run++) {
 		FUZZ_CHECK(k->runs[run].start == rows);
@@ -42,7 +38,7 @@ static void touch_columns(const struct kind_columns *k)
 	FUZZ_CHECK(rows == k->cnt);
 	for (row = 0; row < k->cnt; row++) {
 		sink += k->ts_ns[row] + k->utid[row] + k->flags[k->tuple ? k->tuple[row] : 0];
-		for (c = 0; c < k->value_cnt; c++)
+		for (unsigned int c = 0; c < k->value_cnt; c++)
 			sink += kind_columns_value(k, c, row);
 	}
 }
@@ -51,13 +47,12 @@ static void read_columns(struct block_meta *f, struct zunpack *z, const struct b
 {
 	struct column_source s = { .meta = f, .io = *io, .zunpack = z };
 	uint32_t *utids = NULL;
-	unsigned int kind;
 	const char *why;
 
 	if (block_meta_utids(f, z, &utids, &s.utid_cnt) < 0)
 		return;
 	s.utids = utids;
-	for (kind = 1; kind < EVENT_KIND_CNT; kind++) {
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++) {
 		struct kind_columns k;
 		int r = column_read_kind(&k, &s, kind, COLUMN_ASK_ALL, &why);
 

@@ -14,9 +14,6 @@
  * Somebody who makes checksums right may lie, but do no other harm. Mere damage must never show: in
  * cases 2 and 4 the answers are those without any such file.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/fold/index.h"
@@ -69,10 +66,9 @@ struct answer {
 static int on_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	struct answer *a = ctx;
-	unsigned int i;
 
 	a->cols = col_cnt;
-	for (i = 0; i < col_cnt && i < 64; i++)
+	for (unsigned int i = 0; i < col_cnt && i < 64; i++)
 		if (strstr(names[i], "_p50_") || strstr(names[i], "_p9"))
 			a->skip |= 1ull << i;
 	return 0;
@@ -81,9 +77,8 @@ static int on_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 static int on_row(void *ctx, const struct value *v)
 {
 	struct answer *a = ctx;
-	unsigned int i;
 
-	for (i = 0; i < a->cols; i++) {
+	for (unsigned int i = 0; i < a->cols; i++) {
 		if (i < 64 && a->skip >> i & 1)
 			continue;
 		a->crc = crc32c(a->crc, &v[i].type, sizeof(v[i].type));
@@ -138,12 +133,11 @@ static void find_lists(void)
 {
 	const struct derived_part *p;
 	struct derived_file *d;
-	unsigned int type;
 	size_t cnt, i;
 
 	FUZZ_CHECK(derived_file_open(&d, plain, DERIVED_BESIDE) == 0 &&
 		   derived_file_state(d, NULL) == 1);
-	for (type = 0; type < DERIVED_FIRST_OF_INDEX; type++) {
+	for (unsigned int type = 0; type < DERIVED_FIRST_OF_INDEX; type++) {
 		FUZZ_CHECK(derived_file_parts(d, type, &p, &cnt) == 0);
 		for (i = 0; i < cnt && list_cnt < sizeof(lists) / sizeof(*lists); i++)
 			lists[list_cnt++] = p[i];
@@ -153,15 +147,13 @@ static void find_lists(void)
 
 static void begin(void)
 {
-	unsigned int i;
-
 	snprintf(trace, sizeof(trace), "%s/indexed", scratch_dir());
 	index_trace_make(trace);
 	file = index_trace_read(trace, DERIVED_FILE_NAME, &file_bytes);
 	FUZZ_CHECK(trace_open(&plain, trace, NULL) == 0);
 	find_lists();
 	atexit(at_exit);
-	for (i = 0; i < QUESTIONS; i++)
+	for (unsigned int i = 0; i < QUESTIONS; i++)
 		FUZZ_CHECK(ask(plain, i, false, &wanted[i]) == 0);
 }
 

@@ -3,8 +3,6 @@
  * fuzz_manifest: any bytes as a manifest. A parsed manifest is the same after writing and parsing
  * again.
  */
-#include <string.h>
-
 #include "fuzz.h"
 #include "store/manifest.h"
 

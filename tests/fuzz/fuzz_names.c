@@ -3,8 +3,6 @@
  * fuzz_names: any bytes as the name of a process, through every format: the output is valid UTF-8
  * on one line, without control sequences for a terminal, and without a formula in CSV.
  */
-#include <string.h>
-
 #include "base/textsafe.h"
 #include "fuzz.h"
 
@@ -24,11 +22,9 @@ static void check_text(const char *s, size_t n)
 /* One cell: either it is quoted, with quotes doubled, or nothing in it needs quotes. */
 static void check_csv(const char *s, size_t n)
 {
-	size_t i;
-
 	if (n && s[0] == '"') {
 		FUZZ_CHECK(n >= 2 && s[n - 1] == '"');
-		for (i = 1; i + 1 < n; i++)
+		for (size_t i = 1; i + 1 < n; i++)
 			if (s[i] == '"')
 				FUZZ_CHECK(i + 2 < n && s[++i] == '"');
 		s++;
@@ -41,10 +37,8 @@ static void check_csv(const char *s, size_t n)
 
 static void check_json(const char *s, size_t n)
 {
-	size_t i;
-
 	FUZZ_CHECK(n >= 2 && s[0] == '"' && s[n - 1] == '"');
-	for (i = 1; i + 1 < n; i++) {
+	for (size_t i = 1; i + 1 < n; i++) {
 		FUZZ_CHECK(s[i] != '"' && (unsigned char)s[i] >= 0x20);
 		if (s[i] != '\\')
 			continue;

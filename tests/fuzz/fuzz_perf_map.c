@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fuzz_perf_map: a map file or a jitdump of code made at run time, which grows in two steps. */
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "fuzz.h"
 #include "symbol/perf_map.h"

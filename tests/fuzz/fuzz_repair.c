@@ -3,9 +3,6 @@
  * fuzz_repair: checks and repairs a whole trace (scratch_trace.h). The output contains exactly the
  * parts that the check called valid, and passes the check.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "edit/trace_copy.h"
 #include "fuzz.h"
 #include "scratch_trace.h"

@@ -3,8 +3,6 @@
  * fuzz_rows: a byte that picks a type of row, eight of from_ns, and rows: identity, dictionary of
  * names, summary, loss, index... A row that is read is written and read again to the same.
  */
-#include <string.h>
-
 #include "format/rows.h"
 #include "fuzz.h"
 

@@ -3,8 +3,6 @@
  * fuzz_trace: a whole trace: chunk files (scratch_trace.h), and all queries of an open trace.
  * Events are in order, blocks do not overlap, and damage is listed.
  */
-#include <string.h>
-
 #include "trace/trace.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
@@ -19,7 +17,6 @@ static void read_lists(struct trace *t)
 	const struct trace_name *n;
 	const struct trace_loss *l;
 	size_t cnt, i;
-	int type;
 
 	p = trace_processes(t, &cnt);
 	for (i = 0; i < cnt; i++) {
@@ -34,7 +31,7 @@ static void read_lists(struct trace *t)
 	ev = trace_task_events(t, &cnt);
 	for (i = 0; i < cnt; i++)
 		sink += strlen(ev[i].comm) + strlen(ev[i].exe) + strlen(ev[i].cmdline);
-	for (type = 1; type < 5; type++) {
+	for (int type = 1; type < 5; type++) {
 		n = trace_names(t, (enum trace_name_type)type, &cnt);
 		for (i = 0; i < cnt; i++)
 			sink += strlen(n[i].name);

@@ -4,8 +4,6 @@
  * bits are recorded sources. Every refusal has a reason. An accepted condition has values within
  * their bounds, and works.
  */
-#include <string.h>
-
 #include "fuzz.h"
 #include "record/flight/trigger.h"
 

@@ -4,7 +4,6 @@
  * formats. A parsed size or duration is the same after printing it exactly and parsing again.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/units.h"
 #include "cmd/input/opts.h"

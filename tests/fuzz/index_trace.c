@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* index_trace: offsets are those of schema/FORMAT.md, "The derived file". */
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "base/crc32c.h"
@@ -23,10 +20,9 @@ void index_trace_make(const char *path)
 	struct analysis *a;
 	struct trace *t;
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = m.now_ns });
-	int i;
 
 	gen_mix_start(g, &m);
-	for (i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < BLOCKS; i++) {
 		gen_mix_run(g, &m, i < RICH_BLOCKS ? 60 : 2);
 		gen_heap(g, m.now_ns, 0, 1001, 0x55550000 + 32 * (uint64_t)(i / 2),
 			 i % 2 ? 0 : 128);
@@ -85,11 +81,10 @@ void index_trace_write_changed(const char *path, const char *file, const uint8_t
 			       size_t whole_bytes, const uint8_t *data, size_t bytes)
 {
 	uint8_t *p = malloc(whole_bytes);
-	size_t i;
 
 	FUZZ_CHECK(p);
 	memcpy(p, whole, whole_bytes);
-	for (i = 0; i + 4 <= bytes; i += 4)
+	for (size_t i = 0; i + 4 <= bytes; i += 4)
 		p[(data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % whole_bytes] =
 			data[i + 3];
 	index_trace_write(path, file, p, whole_bytes);

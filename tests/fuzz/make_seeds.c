@@ -4,10 +4,7 @@
  * from generated traces, and from each TRACE, which has one chunk file. Seeds have sections
  * unpacked, too, since a mutated zstd frame rarely unpacks.
  */
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "analyze/fold/index.h"
@@ -49,9 +46,8 @@ static void put_seed(const char *target, const char *name, uint8_t flags, const 
 static void put_trace(const char *name, uint8_t flags, const struct buf *b)
 {
 	static const char *const targets[] = { "fuzz_trace", "fuzz_analysis", "fuzz_repair" };
-	size_t i;
 
-	for (i = 0; i < sizeof(targets) / sizeof(*targets); i++)
+	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++)
 		put_seed(targets[i], name, flags, b->data, b->len, true);
 }
 
@@ -72,12 +68,11 @@ static void add_unpacked(struct buf *to, const uint8_t *p)
 	struct disk_block h;
 	uint8_t *raw, *start;
 	size_t at, from = to->len;
-	unsigned int i;
 
 	memcpy(&h, p, sizeof(h));
 	buf_add(&head, &h, sizeof(h));
 	at = h.head_bytes;
-	for (i = 0; i < h.section_cnt; i++) {
+	for (unsigned int i = 0; i < h.section_cnt; i++) {
 		struct disk_section s = table[i];
 
 		raw = unpack(&s, p + at);
@@ -170,12 +165,11 @@ static void put_rows(const char *name, const uint8_t *p)
 	};
 	const struct disk_section *table = (const void *)(p + sizeof(struct disk_block));
 	struct disk_block h;
-	unsigned int i;
 	size_t at;
 
 	memcpy(&h, p, sizeof(h));
 	at = h.head_bytes;
-	for (i = 0; i < h.section_cnt; at += table[i++].stored_bytes) {
+	for (unsigned int i = 0; i < h.section_cnt; at += table[i++].stored_bytes) {
 		uint8_t head[9], *raw;
 		struct buf b = { 0 };
 		char file[96];
@@ -209,12 +203,8 @@ static void tell_a_story(struct gen *g, uint64_t ts)
 		.from_ns = ts, .to_ns = ts + 50, .cpu = 1, .hook = 3, .cls = 1, .full_cnt = 4
 	};
 	const struct trace_cost cost = { .from_ns = ts, .to_ns = ts + 99, .user_ns = 5 };
-	const struct trace_hook_stat stat = { .from_ns = ts,
-					      .to_ns = ts + 99,
-					      .hook = 1,
-					      .attempted_cnt = 9,
-					      .read_cnt = 9,
-					      .run_cnt = 9 };
+	const struct trace_hook_stat stat = { .from_ns = ts, .to_ns = ts + 99, .hook = 1,
+					      .attempted_cnt = 9, .read_cnt = 9, .run_cnt = 9 };
 
 	gen_snap(g, ts, 0, 100, 100, 1, "init");
 	gen_new(g, ts + 1, 0, 100, 101, 101, 100, "child");
@@ -298,7 +288,6 @@ static void make_traces(unsigned int records, int blocks, const char *name)
 	const void *block;
 	struct gen *g;
 	size_t bytes;
-	int i;
 
 	gen_temp_dir(dir);
 	snprintf(path, sizeof(path), "%s/t", dir);
@@ -307,7 +296,7 @@ static void make_traces(unsigned int records, int blocks, const char *name)
 	add_file_header(&two);
 	if (records)
 		gen_mix_start(g, &m);
-	for (i = 0; i < blocks; i++) {
+	for (int i = 0; i < blocks; i++) {
 		struct buf one = { 0 };
 
 		tell_a_story(g, m.now_ns + 1);
@@ -444,7 +433,6 @@ static void make_carry_seeds(void)
 	struct buf b = { 0 }, point = { 0 };
 	struct analysis *a;
 	struct trace *t;
-	unsigned int i;
 	uint64_t at_ns, ignored;
 	const uint8_t *after;
 
@@ -453,7 +441,7 @@ static void make_carry_seeds(void)
 	index_trace_make(path);
 	FUZZ_CHECK(!trace_open(&t, path, NULL));
 	a = index_trace_analysis(t, false);
-	for (i = 1; i < 8; i++) {
+	for (unsigned int i = 1; i < 8; i++) {
 		const uint8_t heads[][4] = { { 0, 0, 0, 0 },
 					     { 1, (uint8_t)(32 * i), (uint8_t)i, 0 } };
 		size_t mode;
@@ -473,10 +461,8 @@ static void make_carry_seeds(void)
 		checkpoint_done(&c);
 		snprintf(name, sizeof(name), "2-%u", i);
 		buf_reset(&b);
-		buf_add(&b,
-			(const uint8_t[]){ 2, (uint8_t)(32 * i), 0, 0, (uint8_t)(7 * i), 0, 0,
-					   0x55 },
-			8);
+		buf_add(&b, (const uint8_t[]){ 2, (uint8_t)(32 * i), 0, 0, (uint8_t)(7 * i), 0, 0,
+					       0x55 }, 8);
 		put_seed("fuzz_carry", name, 0, b.data, b.len, false);
 	}
 	analysis_close(a);
@@ -538,9 +524,8 @@ static void put_recorded(const char *trace)
 static void put_words(const char *target, const char *const *words)
 {
 	char name[32];
-	int i;
 
-	for (i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++) {
 		snprintf(name, sizeof(name), "word-%02d", i);
 		put_seed(target, name, 0, words[i], strlen(words[i]), false);
 	}
@@ -554,13 +539,9 @@ static void put_elf(void)
 		{ "sizeless", 0x401300, 0, 2, 0 },
 	};
 	static const uint8_t id[20] = { 1, 2, 3 };
-	struct elf_plan plan = { .functions = functions,
-				 .cnt = 3,
-				 .build_id = id,
-				 .build_id_bytes = sizeof(id),
-				 .link = "x.debug",
-				 .text_offset = 0x1000,
-				 .text_addr = 0x401000,
+	struct elf_plan plan = { .functions = functions, .cnt = 3, .build_id = id,
+				 .build_id_bytes = sizeof(id), .link = "x.debug",
+				 .text_offset = 0x1000, .text_addr = 0x401000,
 				 .text_bytes = 0x1000 };
 	struct buf b = { 0 }, go = { 0 };
 
@@ -645,7 +626,6 @@ int main(int argc, char **argv)
 						"\001spike>5",		"\377exit!=256",
 						"\377runq=5ms",	"\377request:GET*>5ms",
 						NULL };
-	int i;
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: make_seeds DIR [TRACE...]\n");
@@ -665,7 +645,7 @@ int main(int argc, char **argv)
 	put_words("fuzz_trigger", triggers);
 	make_index_seeds();
 	make_carry_seeds();
-	for (i = 2; i < argc; i++)
+	for (int i = 2; i < argc; i++)
 		put_recorded(argv[i]);
 	zunpack_free(zunpack);
 	return 0;

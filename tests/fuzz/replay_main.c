@@ -4,7 +4,6 @@
  * compiler support is needed. Prints how many there were. A crash is the failure.
  */
 #include <dirent.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "fuzz.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* scratch_trace: files are overwritten, since creating new ones would take most of a run's time. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "format/chunk.h"
 #include "fix_chunk.h"

@@ -5,9 +5,6 @@
  * file exists. Prints when the phases begin and end, as storm=, quiet= and end=
  * (CLOCK_MONOTONIC, ns).
  */
-#include <time.h>
-#include <unistd.h>
-
 #include "truth.h"
 
 static void one_pipe(void)

@@ -13,8 +13,6 @@
  * CPU clock is read inside the monotonic pair, so the true value lies within what the pair
  * allows.
  */
-#include <pthread.h>
-
 #include "truth.h"
 
 struct burner {

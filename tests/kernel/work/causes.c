@@ -16,20 +16,10 @@
  * Prints the thread's number, and the instants before and after its work; for the mutex also the
  * time until it got the mutex.
  */
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "truth.h"
 
@@ -81,9 +71,7 @@ static void lock_often(void)
 
 static void *signal_it(void *arg)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		truth_sleep_ms(30);
 		pthread_mutex_lock(&mutex);
 		signalled++;
@@ -95,9 +83,7 @@ static void *signal_it(void *arg)
 
 static void wait_for_it(void)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		pthread_mutex_lock(&mutex);
 		while (!signalled)
 			pthread_cond_wait(&condition, &mutex);
@@ -118,9 +104,7 @@ static void ask(size_t cnt)
 
 static void *ask_slowly(void *arg)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		truth_sleep_ms(30);
 		ask(1);
 	}
@@ -278,12 +262,10 @@ static void *audit(void *arg)
 
 static void *answer_requests(void *name)
 {
-	uint64_t end_ns;
-
 	prctl(PR_SET_NAME, name);
 	while (truth_now_ns() < requests_end_ns) {
 		pthread_mutex_lock(&audit_lock);
-		for (end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
+		for (uint64_t end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
 			;
 		pthread_mutex_unlock(&audit_lock);
 		truth_sleep_ms(2);
@@ -336,7 +318,6 @@ int main(int argc, char **argv)
 	const struct cause *c = causes;
 	pthread_t threads[CULPRIT_MAX];
 	cpu_set_t cpus;
-	int i;
 
 	if (argc < 4)
 		return 2;
@@ -354,7 +335,7 @@ int main(int argc, char **argv)
 		come_first();
 	/* threads inherit their creator's name and priority */
 	prctl(PR_SET_NAME, "culprit");
-	for (i = 0; i < c->culprit_cnt; i++)
+	for (int i = 0; i < c->culprit_cnt; i++)
 		pthread_create(&threads[i], NULL, c->culprit, NULL);
 	prctl(PR_SET_NAME, "victim");
 	if (c->how == VICTIM_FIRST)
@@ -365,7 +346,7 @@ int main(int argc, char **argv)
 	c->victim();
 	printf("to=%llu\n", (unsigned long long)truth_now_ns());
 	is_over = 1;
-	for (i = 0; i < c->culprit_cnt; i++)
+	for (int i = 0; i < c->culprit_cnt; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
 }

@@ -18,14 +18,8 @@
  * The program ends when both threads have. Prints how long that took.
  */
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "truth.h"
 

@@ -5,9 +5,6 @@
  * one fdatasync(). dsync: each write is on the medium before the next (O_DSYNC: the kernel sends
  * FUA or a flush).
  */
-#include <fcntl.h>
-#include <pthread.h>
-
 #include "truth.h"
 
 struct mover {
@@ -58,11 +55,9 @@ int main(int argc, char **argv)
 		truth_fail(argv[1]);
 	start_ns = truth_now_ns();
 	for (i = 0; i < thread_cnt; i++) {
-		movers[i] = (struct mover){ .fd = fd,
-					    .is_write = is_write,
+		movers[i] = (struct mover){ .fd = fd, .is_write = is_write,
 					    .first = i * (cnt / thread_cnt),
-					    .cnt = cnt / thread_cnt,
-					    .bytes = bytes };
+					    .cnt = cnt / thread_cnt, .bytes = bytes };
 		if (pthread_create(&threads[i], NULL, mover_run, &movers[i]) != 0)
 			truth_fail("pthread_create");
 	}

@@ -5,9 +5,7 @@
  * frees it in the taker. A tool that charges frees to the running task shows a giver that leaks
  * and a taker below zero.
  */
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "truth.h"
 

@@ -10,8 +10,6 @@
 
 #ifdef LIBRARY
 
-#include <sys/mman.h>
-
 #define ROOM (1ull << 32)
 
 static char *begin;
@@ -56,15 +54,7 @@ void *realloc(void *p, size_t bytes)
 #else
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #ifdef __GLIBC__
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -200,12 +190,11 @@ static void threads(long cnt)
 {
 	pthread_t t[THREADS];
 	void *p;
-	int i;
 
-	for (i = 0; i < THREADS; i++)
+	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&t[i], NULL, thread_main, &cnt))
 			truth_fail("pthread_create");
-	for (i = 0; i < THREADS; i++) {
+	for (int i = 0; i < THREADS; i++) {
 		pthread_join(t[i], &p);
 		if (i)
 			free(p);
@@ -355,9 +344,7 @@ static void live(long cnt)
 /* The library must not need any descriptor. */
 static void closed(long cnt)
 {
-	int fd;
-
-	for (fd = 3; fd < 1024; fd++)
+	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
 	give(50247, cnt, malloc);
 }
@@ -448,9 +435,8 @@ int main(int argc, char **argv)
 		      { "live", live },
 #endif
 		    };
-	unsigned int i;
 
-	for (i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++) {
+	for (unsigned int i = 0; argc > 1 && i < sizeof(whats) / sizeof(whats[0]); i++) {
 		if (strcmp(argv[1], whats[i].name))
 			continue;
 		whats[i].run(truth_arg(argc, argv, 2, 1000));

@@ -44,7 +44,6 @@ void lib_alloc(size_t bytes)
 }
 #else
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 static NOINLINE void sites_alpha(void)
 {
@@ -65,14 +64,13 @@ static void run_library(const char *path)
 {
 	void *lib = dlopen(path, RTLD_NOW);
 	void (*call)(size_t bytes);
-	int i;
 
 	if (!lib)
 		truth_fail(dlerror());
 	*(void **)&call = dlsym(lib, "lib_alloc");
 	if (!call)
 		truth_fail("lib_alloc");
-	for (i = 0; i < 7; i++)
+	for (int i = 0; i < 7; i++)
 		call(8642);
 }
 
@@ -87,7 +85,6 @@ static void run_code(void)
 					      0,    0xff, 0xd6, 0x5d, 0xc3 };
 	unsigned char *at =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int i;
 
 	if (at == MAP_FAILED)
 		truth_fail("mmap");
@@ -95,7 +92,7 @@ static void run_code(void)
 	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
 		truth_fail("mprotect");
 	/* calls its second argument, in %rsi */
-	for (i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++)
 		((void (*)(long, void *))(void *)at)(0, (void *)malloc);
 #endif
 }
@@ -106,9 +103,7 @@ static volatile int leak_cnt = 50, pipe_cnt = 40, burst_cnt = 2000, touch_bytes 
 
 static NOINLINE void leak_alpha(int cnt)
 {
-	int i;
-
-	for (i = 0; i < cnt; i++) {
+	for (int i = 0; i < cnt; i++) {
 		kept = malloc(7001);
 		passing = malloc(7003);
 		free(passing);
@@ -140,9 +135,7 @@ static NOINLINE void keep_outer(void)
 
 static NOINLINE void burst_beta(int cnt)
 {
-	int i;
-
-	for (i = 0; i < cnt; i++) {
+	for (int i = 0; i < cnt; i++) {
 		passing = malloc(10007);
 		free(passing);
 	}
@@ -157,9 +150,7 @@ static NOINLINE void burst_outer(void)
 
 static NOINLINE void touch_gamma(char *at, size_t bytes)
 {
-	size_t i;
-
-	for (i = 0; i < bytes; i += 4096)
+	for (size_t i = 0; i < bytes; i += 4096)
 		((volatile char *)at)[i] = 1;
 	after++;
 }

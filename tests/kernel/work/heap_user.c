@@ -4,8 +4,6 @@
  * the C library's allocator. Prints its counts and two instants around them. LOCK 1: then locks its
  * memory, and prints whether it could.
  */
-#include <sys/mman.h>
-
 #include "truth.h"
 
 int main(int argc, char **argv)

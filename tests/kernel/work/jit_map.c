@@ -11,10 +11,6 @@
  *
  * Each phase burns 200 ms of CPU time in the code, and has its limits printed (old_from, old_to).
  */
-#include <fcntl.h>
-#include <stdbool.h>
-#include <sys/mman.h>
-
 #include "truth.h"
 
 #define BURN(name, step)                                                                           \

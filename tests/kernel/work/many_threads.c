@@ -5,11 +5,7 @@
  * when all are there, or as many as the system allows. All end when the standard input ends, or
  * when the program is killed.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "truth.h"
 

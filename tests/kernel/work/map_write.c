@@ -3,9 +3,6 @@
  * map_write FILE BYTES: makes FILE that long and writes every page of it through a shared
  * mapping. It does not sync.
  */
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "truth.h"
 
 int main(int argc, char **argv)

@@ -4,9 +4,6 @@
  * Names contain control characters or syntax of terminals, CSV readers, spreadsheets and JSON
  * parsers.
  */
-#include <sys/prctl.h>
-#include <sys/wait.h>
-
 #include "truth.h"
 
 static const char *const names[] = {
@@ -27,9 +24,8 @@ static const char *const names[] = {
 int main(int argc, char **argv)
 {
 	long ms = truth_arg(argc, argv, 1, 30);
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		pid_t pid = fork();
 
 		if (pid < 0)

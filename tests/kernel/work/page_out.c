@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* page_out BYTES: makes the kernel write this process's memory to swap. */
-#include <sys/mman.h>
-
 #include "truth.h"
 
 #ifndef MADV_PAGEOUT

@@ -7,9 +7,7 @@
  * involuntary) around the exchange are printed next to it: they include switches that another
  * task on that CPU caused.
  */
-#include <pthread.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "truth.h"
 

@@ -13,10 +13,6 @@
 #include "truth.h"
 
 #include <alloca.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <string.h>
-#include <sys/prctl.h>
 
 #define NOINLINE __attribute__((noinline))
 
@@ -121,15 +117,14 @@ int main(int argc, char **argv)
 {
 	void *(*const work[])(void *) = { user, system_calls, idle };
 	pthread_t threads[3];
-	unsigned int i;
 
 	rounds = truth_arg(argc, argv, 1, 10);
 	outer_bytes = truth_arg(argc, argv, 2, 0);
 	beta_ms = truth_arg(argc, argv, 3, 30);
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, work[i], NULL))
 			truth_fail("pthread_create");
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	tell("pid", (uint64_t)getpid());
 	return 0;

@@ -14,16 +14,9 @@
  *   datagram   it asks peer with datagrams, which ignores one; the server asks again after 20 ms
  *   function   it runs slow_path()
  */
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "../../../cmd/ebpfrec.h"
 #include "truth.h"

@@ -5,9 +5,6 @@
  * set_tid or the pid was taken in between.
  */
 #include <linux/sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "truth.h"
 

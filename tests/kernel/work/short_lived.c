@@ -7,9 +7,6 @@
  * Each child lives well under a millisecond: a reader of /proc finds nothing. Child i exits with
  * status i % 100. Prints the parent's pid and one child=INDEX:PID line each (storm: the number).
  */
-#include <sys/prctl.h>
-#include <sys/wait.h>
-
 #include "truth.h"
 
 static pid_t spawn_one(const char *dir, long i)

@@ -7,11 +7,6 @@
  *   sleep    300 ms                          disk     reads of DEVICE without the page cache
  *   stop     SIGSTOP, until another process sends SIGCONT after 250 ms
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-
 #include "truth.h"
 
 #define MS 1000000u

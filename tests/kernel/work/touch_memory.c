@@ -5,8 +5,6 @@
  * after. slowest= is the longest time that 1/64 of the pages took; begin= is when the first such
  * part was done.
  */
-#include <sys/mman.h>
-
 #include "truth.h"
 
 static long status_kib(const char *key)

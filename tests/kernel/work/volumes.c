@@ -6,12 +6,10 @@
  *
  * What dmsetup and mdadm do, for machines that have neither.
  */
-#include <fcntl.h>
 #include <linux/dm-ioctl.h>
 #include <linux/major.h>
 #include <linux/raid/md_p.h>
 #include <linux/raid/md_u.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -16,27 +16,17 @@
  *           has: the page to which its call copies is missing until another thread gives it
  */
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "truth.h"
 
@@ -273,8 +263,7 @@ static void *hold_in_call(void *arg)
 	const struct missing_page *m = arg;
 
 	prctl(PR_SET_NAME, "holder");
-	if (m->directory >= 0 &&
-	    syscall(SYS_getdents64, m->directory, m->page, PAGE_BYTES) <= 0)
+	if (m->directory >= 0 && syscall(SYS_getdents64, m->directory, m->page, PAGE_BYTES) <= 0)
 		truth_fail("getdents64");
 	if (m->pipe >= 0 && write(m->pipe, m->page, 1) != 1)
 		truth_fail("write");

@@ -12,8 +12,6 @@
  */
 #include "truth.h"
 
-#include <pthread.h>
-
 #define NOINLINE __attribute__((noinline))
 #define NS_PER_MS 1000000LL
 
@@ -80,15 +78,14 @@ static NOINLINE void nap_outer(long ns)
 static void *naps(void *unused)
 {
 	struct meter m;
-	int i;
 
 	printf("tid_nap=%d\n", truth_tid());
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		m = begin();
 		nap_outer(30 * NS_PER_MS);
 		end(m, "nap", i);
 	}
-	for (i = 0; i < 50; i++)
+	for (int i = 0; i < 50; i++)
 		nap_outer(NS_PER_MS);
 	return unused;
 }
@@ -113,10 +110,9 @@ static NOINLINE void lock_outer(void)
 static void *locks(void *unused)
 {
 	struct meter m;
-	int i;
 
 	printf("tid_lock=%d\n", truth_tid());
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		pthread_barrier_wait(&barrier);
 		m = begin();
 		lock_outer();
@@ -141,10 +137,8 @@ static NOINLINE void hold_outer(void)
 
 static void *holds(void *unused)
 {
-	int i;
-
 	printf("tid_hold=%d\n", truth_tid());
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		hold_outer();
 	return unused;
 }
@@ -171,10 +165,9 @@ static NOINLINE void read_outer(void)
 static void *reads(void *unused)
 {
 	struct meter m;
-	int i;
 
 	printf("tid_read=%d\n", truth_tid());
-	for (i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++) {
 		pthread_barrier_wait(&read_begins);
 		m = begin();
 		read_outer();
@@ -200,10 +193,9 @@ static NOINLINE void feed_outer(void)
 static void *feeds(void *unused)
 {
 	struct timespec t = { 0, 25 * NS_PER_MS };
-	int i;
 
 	printf("tid_feed=%d\n", truth_tid());
-	for (i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++) {
 		pthread_barrier_wait(&read_begins);
 		nanosleep(&t, NULL);
 		feed_outer();
@@ -215,16 +207,15 @@ int main(void)
 {
 	void *(*const all[])(void *) = { naps, locks, holds, reads, feeds };
 	pthread_t threads[5];
-	int i;
 
 	if (pipe(fds) || pthread_barrier_init(&barrier, NULL, 2) ||
 	    pthread_barrier_init(&read_begins, NULL, 2))
 		return 1;
 	printf("pid=%d\n", getpid());
-	for (i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++)
 		if (pthread_create(&threads[i], NULL, all[i], NULL))
 			return 1;
-	for (i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
 }

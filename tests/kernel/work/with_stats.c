@@ -7,9 +7,6 @@
  * is killed when this process dies.
  */
 #include <linux/bpf.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "truth.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Pairing of allocations, memory levels, bursts, rises and quantiles, with known answers. */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/burst.h"
 #include "base/hash_map.h"
 #include "model/live_objects.h"
@@ -164,14 +160,13 @@ UNIT_TEST(test_live_objects_of_kinds_that_differ_in_one_field_stay_apart)
 UNIT_TEST(test_live_objects_parts_of_pages_keep_the_stack)
 {
 	struct live_objects *o = objects_new(4096);
-	unsigned int i;
 
 	add_pages(o, 512, 3, 20);
 	assert_int_equal(live_objects_set_stack(o, 0, 512, 1, 77), 0);
 	end(o, 0, 515, 0);
 	assert_int_equal(live_objects_rest(o, collect, &ends), 0);
 	assert_int_equal(ends.bytes, 8 * 4096);
-	for (i = 0; i < ends.cnt; i++)
+	for (unsigned int i = 0; i < ends.cnt; i++)
 		assert_int_equal(stack_of(o, i), 77);
 	live_objects_free(o);
 }
@@ -179,14 +174,13 @@ UNIT_TEST(test_live_objects_parts_of_pages_keep_the_stack)
 UNIT_TEST(test_live_objects_pages_freed_in_parts)
 {
 	struct live_objects *o = objects_new(4096);
-	unsigned int i;
 
 	add_pages(o, 512, 9, 20);
-	for (i = 0; i < 512; i++)	/* not in order */
+	for (unsigned int i = 0; i < 512; i++)	/* not in order */
 		assert_int_equal(end(o, 0, 512 + (i * 37) % 512, 0), 0);
 	assert_int_equal(ends.cnt, 512);
 	assert_int_equal(ends.bytes, 512 * 4096);
-	for (i = 0; i < 512; i++)
+	for (unsigned int i = 0; i < 512; i++)
 		assert_int_equal(ends.e[i].obj.owner, 20);
 	assert_int_equal(live_objects_cnt(o), 0);
 	assert_int_equal(end(o, 0, 512, 9), 512 * 4096);
@@ -215,9 +209,7 @@ UNIT_TEST(test_live_objects_pages_freed_together)
 /* The frames of a freed object belonged to it, and have no owner now. */
 static void check_frames(uint32_t *owner_of, const struct live_object *obj, uint64_t bytes)
 {
-	uint64_t i;
-
-	for (i = 0; i < bytes / 4096; i++) {
+	for (uint64_t i = 0; i < bytes / 4096; i++) {
 		assert_int_equal(owner_of[obj->addr + i], obj->owner);
 		owner_of[obj->addr + i] = 0;
 	}
@@ -341,11 +333,10 @@ UNIT_TEST(test_burst_has_exact_edges_and_no_noise)
 {
 	struct burst b;
 	struct burst_found f;
-	uint64_t t;
 
 	burst_init(&b, 100, 1000, false);
 	assert_int_equal(burst_add(&b, 5, 10, 7, &f), 0);	/* noise, 15 before */
-	for (t = 20; t < 40; t++)
+	for (uint64_t t = 20; t < 40; t++)
 		assert_int_equal(burst_add(&b, t, 100, 17 + (t - 20) * 100, &f), 0);
 	assert_int_equal(burst_add(&b, 110, 5, 2017, &f),
 			 0); /* noise, 71 after, burst still in the window */
@@ -362,10 +353,9 @@ UNIT_TEST(test_burst_longer_than_the_window_is_one)
 {
 	struct burst b;
 	struct burst_found f;
-	uint64_t t;
 
 	burst_init(&b, 100, 1000, false);
-	for (t = 1000; t < 2000; t += 10)
+	for (uint64_t t = 1000; t < 2000; t += 10)
 		assert_int_equal(burst_add(&b, t, 150, 0, &f), 0);
 	assert_int_equal(burst_finish(&b, &f), 1);
 	assert_int_equal(f.start_ns, 1000);
@@ -378,10 +368,9 @@ UNIT_TEST(test_burst_below_the_minimum_is_none)
 {
 	struct burst b;
 	struct burst_found f;
-	uint64_t t;
 
 	burst_init(&b, 100, 1000, false);
-	for (t = 0; t < 100000; t += 10)
+	for (uint64_t t = 0; t < 100000; t += 10)
 		assert_int_equal(burst_add(&b, t, 99, 0, &f), 0);	/* 990 in any window */
 	assert_int_equal(burst_finish(&b, &f), 0);
 	burst_done(&b);

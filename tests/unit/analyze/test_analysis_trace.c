@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Reports and tables over a small trace with answers known by hand. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "tests/unit/gen/made_trace.h"
@@ -12,8 +7,6 @@
 #include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
-#define MS 1000000ull
-#define MIB (1ull << 20)
 
 static struct made_trace known;
 
@@ -22,7 +15,6 @@ static struct made_trace known;
 static void make_known(struct made_trace *f)
 {
 	struct gen *g;
-	unsigned int i;
 
 	made_begin(f, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .recorder_pid = 300 });
 	g = f->g;
@@ -50,7 +42,7 @@ static void make_known(struct made_trace *f)
 	gen_kfree(g, T0 + 110 * MS, 0, 200, 0x2000);
 	gen_kfree(g, T0 + 111 * MS, 0, 200, 0x9000);		/* from before the trace */
 	/* busy grows by 300 MiB in 60 ms at 700 ms, keeps it, drops it at 950 ms */
-	for (i = 1; i <= 600; i++)
+	for (unsigned int i = 1; i <= 600; i++)
 		gen_rss(g, T0 + 700 * MS + i * MS / 10, 1, 100, 100, 1, 100 + (int64_t)i * 128);
 	gen_rss(g, T0 + 950 * MS, 1, 100, 100, 1, 100);
 	/* two writes of busy, the later one completes first; a read issued by an unknown thread */
@@ -141,10 +133,7 @@ UNIT_TEST(test_report_cpu_known_answers)
 	assert_string_equal(r.names[1], "comm");
 	i = rows_find(&r, "comm", "busy");
 	assert_int_equal(i, 0);		/* most first */
-	assert_int_equal(rows_cell(&r, i, "oncpu_ns"), 450 * MS);
-	assert_int_equal(rows_cell(&r, i, "switches"), 3);
-	assert_int_equal(rows_cell(&r, i, "preempted"), 1);
-	assert_int_equal(rows_cell(&r, i, "complete"), 1);
+	rows_cells(&r, i, "oncpu_ns switches preempted complete", 450 * MS, 3, 1, 1);
 	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "other"), "oncpu_ns"), 50 * MS);
 	/* a pid used twice is two processes */
 	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "first"), "oncpu_ns"), 10 * MS);
@@ -174,9 +163,7 @@ UNIT_TEST(test_report_cpu_filters_and_options)
 	q.with_idle = true;
 	rows_report(&r, known.a, &q);
 	/* idle and all others fill two CPUs for a second */
-	assert_int_equal(
-		rows_one(known.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, %llu)", 1000 * MS),
-		2000 * MS);
+	rows_want(known.a, 2000 * MS, "SELECT sum(oncpu_ns) FROM cpu_usage(0, %llu)", 1000 * MS);
 	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "[idle]"), "oncpu_ns"),
 			 (2000 - 560) * MS);
 	rows_done(&r);
@@ -224,18 +211,13 @@ UNIT_TEST(test_report_alloc_known_answers)
 	assert_true(slab && rss && irq && unknown);
 	assert_int_equal(rows_cell(&r, slab - 1, "allocs"), 3);
 	assert_int_equal(rows_cell(&r, slab - 1, "frees"), 1);	/* freed by another process */
-	assert_int_equal(rows_cell(&r, slab - 1, "alloc_bytes"), 896);
-	assert_int_equal(rows_cell(&r, slab - 1, "free_bytes"), 256);
-	assert_int_equal(rows_cell(&r, slab - 1, "peak_bytes"), 896);
-	assert_int_equal(rows_cell(&r, slab - 1, "peak_ns"), 12 * MS);
+	rows_cells(&r, slab - 1, "alloc_bytes free_bytes peak_bytes peak_ns", 896, 256, 896,
+		   12 * MS);
 	assert_int_equal(rows_cell(&r, irq - 1, "alloc_bytes"), 64);
-	assert_int_equal(rows_cell(&r, unknown - 1, "frees"), 1);
-	assert_int_equal(rows_cell(&r, unknown - 1, "free_bytes"), 0);
+	rows_cells(&r, unknown - 1, "frees free_bytes", 1, 0);
 	/* baseline of 111 pages (100 anon, 10 file, 1 shmem) + 300 MiB */
-	assert_int_equal(rows_cell(&r, rss - 1, "peak_bytes"), 300 * MIB + 111 * 4096);
-	assert_int_equal(rows_cell(&r, rss - 1, "peak_ns"), 760 * MS);
-	assert_int_equal(rows_cell(&r, rss - 1, "alloc_bytes"), 300 * MIB);
-	assert_int_equal(rows_cell(&r, rss - 1, "net_bytes"), 0);
+	rows_cells(&r, rss - 1, "peak_bytes peak_ns alloc_bytes net_bytes", 300 * MIB + 111 * 4096,
+		   760 * MS, 300 * MIB, 0);
 	assert_int_equal(rows_cell(&r, rss - 1, "now_bytes"), 111 * 4096);
 	rows_done(&r);
 	/* a window in the middle: the level at its beginning is part of the peak */
@@ -244,9 +226,7 @@ UNIT_TEST(test_report_alloc_known_answers)
 	rows_report(&r, known.a, &q);
 	i = rows_find(&r, "comm", "busy");
 	assert_string_equal(rows_text(&r, i, rows_col(&r, "source")), "rss");
-	assert_int_equal(rows_cell(&r, i, "allocs"), 0);
-	assert_int_equal(rows_cell(&r, i, "peak_bytes"), 300 * MIB + 111 * 4096);
-	assert_int_equal(rows_cell(&r, i, "peak_ns"), 800 * MS);
+	rows_cells(&r, i, "allocs peak_bytes peak_ns", 0, 300 * MIB + 111 * 4096, 800 * MS);
 	rows_done(&r);
 }
 
@@ -259,10 +239,8 @@ UNIT_TEST(test_report_spikes_finds_exactly_the_one)
 	assert_int_equal(r.row_cnt, 1);
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "source")), "rss");
-	assert_int_equal(rows_cell(&r, 0, "start_ns"), 700 * MS + MS / 10);
-	assert_int_equal(rows_cell(&r, 0, "dur_ns"), 599 * MS / 10);
-	assert_int_equal(rows_cell(&r, 0, "bytes"), 300 * MIB);
-	assert_int_equal(rows_cell(&r, 0, "baseline_bytes"), 111 * 4096);
+	rows_cells(&r, 0, "start_ns dur_ns bytes baseline_bytes", 700 * MS + MS / 10, 599 * MS / 10,
+		   300 * MIB, 111 * 4096);
 	rows_done(&r);
 	q.spike_min_bytes = 400 * MIB;
 	rows_report(&r, known.a, &q);
@@ -337,11 +315,11 @@ UNIT_TEST(test_a_short_life_has_spikes_and_a_fork_has_none)
 	gen_exit(g, T0 + 80 * MS, 0, 300, 300, 9, true, 0);
 	gen_slice(g, T0 + 1000 * MS);
 	made_open(&f);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes()"), 1);
-	assert_int_equal(rows_one(f.a, "SELECT bytes FROM spikes() JOIN processes USING (upid) "
-				       "WHERE comm = 'grows'"), 100 * MIB);
-	assert_int_equal(rows_one(f.a, "SELECT rss_peak_bytes FROM memory_levels() JOIN processes "
-				       "USING (upid) WHERE pid = 200"), 4 * MIB);
+	rows_want(f.a, 1, "SELECT count(*) FROM spikes()");
+	rows_want(f.a, 100 * MIB, "SELECT bytes FROM spikes() JOIN processes USING (upid) WHERE "
+		  "comm = 'grows'");
+	rows_want(f.a, 4 * MIB, "SELECT rss_peak_bytes FROM memory_levels() JOIN processes USING "
+		  "(upid) WHERE pid = 200");
 #define USAGE(pid, what)                                                                           \
 	rows_one(f.a, "SELECT " what " FROM alloc_usage() JOIN processes USING (upid) "            \
 		      "WHERE source = 'rss' AND pid = " #pid)
@@ -369,7 +347,6 @@ UNIT_TEST(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many)
 {
 	struct made_trace f;
 	struct gen *g;
-	uint32_t pid;
 
 	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	g = f.g;
@@ -381,17 +358,17 @@ UNIT_TEST(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many)
 	gen_slice(g, T0 + 2000 * MS);
 	gen_rise(g, 100, 2000, 3000, 100 + 300 * 256);
 	gen_slice(g, T0 + 3000 * MS);
-	for (pid = 200; pid < 205; pid++)
+	for (uint32_t pid = 200; pid < 205; pid++)
 		gen_new(g, T0 + 3050 * MS, 0, 101, pid, pid, 101, "many");
 	for (unsigned int i = 1; i <= 12; i++)
-		for (pid = 200; pid <= 205; pid++)
+		for (uint32_t pid = 200; pid <= 205; pid++)
 			gen_rss(g, T0 + (3100 + i) * MS, 0, pid == 205 ? 101 : pid,
 				pid == 205 ? 101 : pid, 1, (pid == 205 ? 100 : 0) + i * 256);
 	gen_slice(g, T0 + 4000 * MS);
 	made_open(&f);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes()"), 1);
-	assert_int_equal(rows_one(f.a, "SELECT bytes FROM spikes()"), 500 * MIB);
-	assert_int_equal(rows_one(f.a, "SELECT dur_ns FROM spikes()"), 2495 * MS);
+	rows_want(f.a, 1, "SELECT count(*) FROM spikes()");
+	rows_want(f.a, 500 * MIB, "SELECT bytes FROM spikes()");
+	rows_want(f.a, 2495 * MS, "SELECT dur_ns FROM spikes()");
 #define BY(key, what)                                                                              \
 	rows_one(f.a, "SELECT " what " FROM spikes(0, 1 << 40, 0, 0, 'rss', '" key "')")
 	assert_int_equal(BY("comm", "count(*)"), 2);
@@ -469,7 +446,7 @@ UNIT_TEST(test_a_burst_that_several_sources_show_is_one_spike)
 	assert_int_equal(ROWS("cache", "count(*) * (count(also) = 0)"), 2);
 	assert_int_equal(ROWS("cache", "sum(bytes * (source = 'page'))"), 60 * MIB);
 	assert_int_equal(ROWS("cc1", "count(*) * (sum(kind = 'process') = 5)"), 5);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM memory_spikes()"), 10);
+	rows_want(f.a, 10, "SELECT count(*) FROM memory_spikes()");
 #undef ROWS
 	/* a table has one row of the five */
 	q = made_request(&f, "spikes");
@@ -511,9 +488,8 @@ UNIT_TEST(test_bursts_without_a_longer_pause_are_one_spike)
 			     "SELECT peak_bytes - 111 * 4096 FROM alloc_usage() JOIN processes "
 			     "USING (upid) WHERE comm = 'close' AND source = 'rss'"));
 	/* a window that begins inside of it */
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes(400000000) JOIN processes "
-				       "USING (upid) WHERE comm = 'close'"),
-			 0);
+	rows_want(f.a, 0, "SELECT count(*) FROM spikes(400000000) JOIN processes USING (upid) "
+		  "WHERE comm = 'close'");
 	made_close(&f);
 }
 
@@ -526,62 +502,37 @@ UNIT_TEST(test_report_io_known_answers)
 	assert_int_equal(r.row_cnt, 1);
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "busy");
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "op")), "write");
-	assert_int_equal(rows_cell(&r, 0, "ios"), 2);
-	assert_int_equal(rows_cell(&r, 0, "bytes"), 12288);
-	assert_int_equal(rows_cell(&r, 0, "lat_p50_ns"), 9 * MS);
-	assert_int_equal(rows_cell(&r, 0, "lat_max_ns"), 20 * MS);
+	rows_cells(&r, 0, "ios bytes lat_p50_ns lat_max_ns", 2, 12288, 9 * MS, 20 * MS);
 	rows_done(&r);
 	q.to_ns = T0 + 40 * MS;		/* the second ends at its very end: outside */
 	rows_report(&r, known.a, &q);
 	assert_int_equal(rows_cell(&r, 0, "ios"), 1);
 	rows_done(&r);
-	assert_int_equal(
-		rows_one(known.a, "SELECT count(*) FROM block_requests WHERE owner = 'busy'"), 2);
-	assert_int_equal(
-		rows_one(known.a, "SELECT queue_ns FROM block_requests WHERE bytes = 4096"),
-		2 * MS);
-	assert_int_equal(
-		rows_one(known.a, "SELECT device_ns FROM block_requests WHERE bytes = 4096"),
-		18 * MS);
+	rows_want(known.a, 2, "SELECT count(*) FROM block_requests WHERE owner = 'busy'");
+	rows_want(known.a, 2 * MS, "SELECT queue_ns FROM block_requests WHERE bytes = 4096");
+	rows_want(known.a, 18 * MS, "SELECT device_ns FROM block_requests WHERE bytes = 4096");
 }
 
 UNIT_TEST(test_sched_slices_know_their_wait)
 {
-	assert_int_equal(
-		rows_one(known.a, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000"),
-		30 * MS);
-	assert_int_equal(
-		rows_one(known.a, "SELECT dur_ns FROM sched_slices WHERE start_ns = 150000000"),
-		250 * MS);
-	assert_int_equal(
-		rows_one(known.a,
-		    "SELECT count(*) FROM sched_slices WHERE start_ns = 150000000 AND end_reason = "
-		    "'preempted'"),
-		1);
+	rows_want(known.a, 30 * MS, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000");
+	rows_want(known.a, 250 * MS, "SELECT dur_ns FROM sched_slices WHERE start_ns = 150000000");
+	rows_want(known.a, 1, "SELECT count(*) FROM sched_slices WHERE start_ns = 150000000 AND "
+		  "end_reason = 'preempted'");
 	/* preempted at 400, runs again at 500, on the other CPU */
-	assert_int_equal(
-		rows_one(known.a,
-		    "SELECT wait_ns FROM sched_slices WHERE start_ns = 500000000 AND cpu = 1"),
-		100 * MS);
+	rows_want(known.a, 100 * MS, "SELECT wait_ns FROM sched_slices WHERE start_ns = 500000000 "
+		  "AND cpu = 1");
 }
 
 UNIT_TEST(test_allocations_pair_with_frees)
 {
-	assert_int_equal(
-		rows_one(known.a, "SELECT count(*) FROM allocations WHERE source = 'slab'"), 4);
-	assert_int_equal(rows_one(known.a, "SELECT life_ns FROM allocations WHERE addr = 8192"),
-			 99 * MS);
-	assert_int_equal(
-		rows_one(known.a,
-		    "SELECT count(*) FROM allocations a JOIN threads t ON t.utid = a.free_utid "
-		    "WHERE a.addr = 8192 AND t.comm = 'other'"),
-		1);
-	assert_int_equal(
-		rows_one(known.a, "SELECT count(*) FROM allocations WHERE free_ns IS NULL"), 3);
-	assert_int_equal(rows_one(known.a,
-				  "SELECT count(*) FROM allocations WHERE alloc_ns >= 11000000 "
-				  "AND alloc_ns < 13000000"),
-			 2);
+	rows_want(known.a, 4, "SELECT count(*) FROM allocations WHERE source = 'slab'");
+	rows_want(known.a, 99 * MS, "SELECT life_ns FROM allocations WHERE addr = 8192");
+	rows_want(known.a, 1, "SELECT count(*) FROM allocations a JOIN threads t ON t.utid = "
+		  "a.free_utid WHERE a.addr = 8192 AND t.comm = 'other'");
+	rows_want(known.a, 3, "SELECT count(*) FROM allocations WHERE free_ns IS NULL");
+	rows_want(known.a, 2, "SELECT count(*) FROM allocations WHERE alloc_ns >= 11000000 AND "
+		  "alloc_ns < 13000000");
 }
 
 /*
@@ -601,10 +552,9 @@ UNIT_TEST(test_a_late_switch_goes_before_the_keyframe)
 	gen_slice(m.g, T0 + 10 * MS);
 	gen_switch(m.g, T0 + 8 * MS, 0, 100, 200, 0);
 	gen_switch(m.g, T0 + 15 * MS, 0, 200, 0, 0);
-	gen_slice(m.g, T0 + 20 * MS);
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, sql, 100), 6 * MS);
-	assert_int_equal(rows_one(m.a, sql, 200), 7 * MS);
+	made_finish(&m, T0 + 20 * MS);
+	rows_want(m.a, 6 * MS, sql, 100);
+	rows_want(m.a, 7 * MS, sql, 200);
 	made_close(&m);
 }
 

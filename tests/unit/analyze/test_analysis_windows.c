@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Properties of reports and table-valued functions over random windows of a random trace. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/engine/report_view.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
@@ -14,7 +9,6 @@
 #include "trace/trace_state.h"
 
 #define T0 1000000000ull
-#define MS 1000000ull
 
 static struct made_trace mix;
 
@@ -23,19 +17,14 @@ static void make_mix(struct made_trace *f)
 {
 	struct gen_mix m = { .seed = 11, .now_ns = T0 };
 	struct gen *g;
-	int i;
 
 	/* the third CPU never runs anything */
 	made_begin(f, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
 	g = f->g;
 	gen_mix_start(g, &m);
-	for (i = 0; i < 8; i++) {
-		struct trace_loss l = { .from_ns = m.now_ns,
-					.cpu = 1,
-					.hook = WIRE_SWITCH,
-					.cls = EVENT_CLASS_SCHED,
-					.full_cnt = 5,
-					.other_cnt = 1,
+	for (int i = 0; i < 8; i++) {
+		struct trace_loss l = { .from_ns = m.now_ns, .cpu = 1, .hook = WIRE_SWITCH,
+					.cls = EVENT_CLASS_SCHED, .full_cnt = 5, .other_cnt = 1,
 					.missed_cnt = 1 };
 
 		gen_mix_run(g, &m, 12000);
@@ -68,12 +57,10 @@ UNIT_TEST(test_reports_mark_what_a_loss_touches)
 	size_t cnt;
 	const struct trace_loss *l = trace_losses(mix.t, &cnt);
 	struct rows r;
-	unsigned int i;
 
 	assert_int_equal(cnt, 1);
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(rows_cell(&r, 0, "complete"), 0);
-	assert_int_equal(rows_cell(&r, 0, "lost_events"), 7);
+	rows_cells(&r, 0, "complete lost_events", 0, 7);
 	rows_done(&r);
 	q.to_ns = l->from_ns;
 	rows_report(&r, mix.a, &q);
@@ -91,7 +78,7 @@ UNIT_TEST(test_reports_mark_what_a_loss_touches)
 	q = made_request(&mix, "cpu");
 	q.every_ns = 10 * MS;
 	rows_report(&r, mix.a, &q);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		uint64_t from = T0 + (uint64_t)rows_cell(&r, i, "t_ns");
 		int touched = from < l->to_ns && from + 10 * MS > l->from_ns;
 		int ends = touched && from + 10 * MS >= l->to_ns;
@@ -106,8 +93,7 @@ UNIT_TEST(test_reports_mark_what_a_loss_touches)
 	q.to_ns += 1;			/* beyond the trace */
 	q.from_ns = trace_end_ns(mix.t) - 5 * MS;
 	rows_report(&r, mix.a, &q);
-	assert_int_equal(rows_cell(&r, 0, "complete"), 0);
-	assert_int_equal(rows_cell(&r, 0, "lost_events"), 0);
+	rows_cells(&r, 0, "complete lost_events", 0, 0);
 	rows_done(&r);
 }
 
@@ -125,8 +111,7 @@ UNIT_TEST(test_views_of_a_window_agree_on_what_a_loss_of_requests_means)
 	gen_loss(f.g, &(struct trace_loss){ .from_ns = T0 + MS, .to_ns = T0 + 2 * MS, .cpu = 0,
 					    .hook = WIRE_BLOCK_ISSUE, .cls = EVENT_CLASS_BLOCK,
 					    .full_cnt = 2 });
-	gen_slice(f.g, T0 + 3 * MS);
-	made_open(&f);
+	made_finish(&f, T0 + 3 * MS);
 	assert_int_equal(loss_index_init(&x, f.t), 0);
 	to = trace_end_ns(f.t);
 	for (unsigned int i = 0; i < sizeof(with) / sizeof(with[0]); i++)
@@ -167,31 +152,23 @@ UNIT_TEST(test_tasks_and_idle_fill_every_window_of_every_cpu)
 		if (from == to)
 			continue;
 		for (cpu = 0; cpu < 2; cpu++)
-			assert_int_equal(rows_one(mix.a,
-					      "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, %lld) "
-					      "WHERE cpu = %d",
-					      (long long)from, (long long)to, cpu),
-					 to - from);
-		assert_int_equal(rows_one(mix.a, "SELECT sum(dur_ns) FROM sched_slices(%lld, %lld)",
-				      (long long)from, (long long)to),
-				 2 * (to - from));
+			rows_want(mix.a, to - from, "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, "
+				  "%lld) WHERE cpu = %d", (long long)from, (long long)to, cpu);
+		rows_want(mix.a, 2 * (to - from), "SELECT sum(dur_ns) FROM sched_slices(%lld, "
+			  "%lld)", (long long)from, (long long)to);
 	}
 }
 
 UNIT_TEST(test_tasks_and_idle_fill_every_bin_of_every_cpu)
 {
 	int64_t from, to, every;
-	unsigned int i;
 
-	for (i = 0; i < 12; i++) {
+	for (unsigned int i = 0; i < 12; i++) {
 		random_window(&from, &to);
 		every = 1 + (int64_t)below((uint64_t)(to - from) / 7 + 50000) + (to - from) / 1000;
-		assert_int_equal(
-			rows_one(mix.a,
-			     "SELECT count(*) FROM (SELECT sum(oncpu_ns) - span_ns AS d FROM "
-			     "cpu_usage(%lld, %lld, %lld) GROUP BY t_ns, cpu) WHERE d <> 0",
-			     (long long)from, (long long)to, (long long)every),
-			0);
+		rows_want(mix.a, 0, "SELECT count(*) FROM (SELECT sum(oncpu_ns) - span_ns AS d "
+			  "FROM cpu_usage(%lld, %lld, %lld) GROUP BY t_ns, cpu) WHERE d <> 0",
+			  (long long)from, (long long)to, (long long)every);
 	}
 }
 
@@ -234,22 +211,16 @@ UNIT_TEST(test_usage_equals_block_summaries)
 		for (i = 0; i < cnt; i++) {
 			if (rows[i].utid >= EVENT_ID_FIRST &&
 			    rows[i].utid % 5 == 0) /* some alone, all in sum */
-				assert_int_equal(rows_one(mix.a,
-						      "SELECT coalesce(sum(oncpu_ns), 0) FROM "
-						      "cpu_usage(%lld, %lld) "
-						      "WHERE utid = %u",
-						      from, to, rows[i].utid),
-						 rows[i].oncpu_ns);
+				rows_want(mix.a, rows[i].oncpu_ns, "SELECT coalesce(sum(oncpu_ns), "
+					  "0) FROM cpu_usage(%lld, %lld) WHERE utid = %u", from, to,
+					  rows[i].utid);
 			oncpu += (int64_t)rows[i].oncpu_ns;
 			switches += (int64_t)rows[i].switches;
 		}
 		assert_int_equal(rows_one(mix.a, "SELECT sum(oncpu_ns) FROM cpu_usage(%lld, %lld)",
-					  from, to) +
-					 absent,
-				 oncpu);
-		assert_int_equal(rows_one(mix.a, "SELECT sum(switches) FROM cpu_usage(%lld, %lld)",
-					  from, to),
-				 switches);
+					  from, to) + absent, oncpu);
+		rows_want(mix.a, switches, "SELECT sum(switches) FROM cpu_usage(%lld, %lld)", from,
+			  to);
 	}
 }
 
@@ -309,11 +280,10 @@ UNIT_TEST(test_rows_of_a_cpu_are_those_of_the_condition)
 					    "4294967296", "1.0", "1.5", "NULL", "'1'" };
 	const struct table_def *d;
 	char sql[256];
-	unsigned int i;
 	struct rows picked, all;
 
 	for (d = tables_of_events; d->name; d++) {
-		for (i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+		for (unsigned int i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
 			snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE cpu = %s", d->name,
 				 cpus[i]);
 			rows_sql(&picked, mix.a, sql);

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The sentences of causes(): one rule each. Hand-made events, by ms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "bpf/wire.h"
 #include "record/encode/block_writer.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
-#define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
 #define LOCK 0x7f33a0012000ull
+
+static struct made_trace made;
 
 enum { A = 101, B, C };
 /* system calls of x86-64 */
@@ -44,8 +39,7 @@ static void begin(struct made_trace *m)
 
 static void end(struct made_trace *m)
 {
-	gen_slice(m->g, AT(100));
-	made_open(m);
+	made_finish(m, AT(100));
 }
 
 /* The n-th sentence of the rule in the whole trace, and its cost and command. */
@@ -68,11 +62,10 @@ static void check(struct made_trace *m, const char *rule, unsigned int rank, uin
 }
 
 /* A has the lock, and sleeps for 30 of the 60 ms during which B waits for it. */
-static void test_held(void **state)
+UNIT_TEST(test_held)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	enter(m.g, 0, 1, A);
 	enter(m.g, 0, 2, B);
@@ -120,9 +113,8 @@ static void stopped(bool is_frozen, const char *answer)
 	check(&m, "held", 2, 40 * MS, answer, "why --comm shop");
 }
 
-static void test_stopped(void **state)
+UNIT_TEST(test_stopped)
 {
-	(void)state;
 	stopped(false, "shop was stopped for 40.0 ms of 100 ms (40 %), until other (103) "
 		"continued it; removing it saves 40.0 ms of 100 ms");
 	stopped(true, "shop was stopped for 40.0 ms of 100 ms (40 %) by the freezer of /group-77, "
@@ -130,11 +122,10 @@ static void test_stopped(void **state)
 }
 
 /* C waits for A's lock, while A runs, sleeps and loses its CPU: the lock is one of three causes. */
-static void test_a_lock_beside_the_path_is_third(void **state)
+UNIT_TEST(test_a_lock_beside_the_path_is_third)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	block_writer_add_workload(gen_block_writer(m.g), B);
 	enter(m.g, 0, 0, A);
@@ -178,9 +169,8 @@ static void waited_for_cpu(int policy, int nice, unsigned int rt_priority, const
 #define WAITED "shop waited 50.0 ms of 100 ms (50 %) for a CPU, the longest behind other (100 %); "
 #define SAVES "removing it saves 50.0 ms of 100 ms"
 
-static void test_cpu(void **state)
+UNIT_TEST(test_cpu)
 {
-	(void)state;
 	waited_for_cpu(0, 0, 0, WAITED SAVES);
 	waited_for_cpu(0, 10, 0, WAITED "shop runs at nice 10; " SAVES);
 	waited_for_cpu(3, 5, 0, WAITED "shop has policy batch, runs at nice 5; " SAVES);
@@ -203,11 +193,10 @@ static void pace(struct made_trace *m, unsigned int from_ms, unsigned int cpu, u
  * B waits for A until 62 ms and then for C until 64 ms, both of which sleep as long: a wait for a
  * CPU takes less of the path than the wait for A, and saves more.
  */
-static void test_rank_is_by_saving(void **state)
+UNIT_TEST(test_rank_is_by_saving)
 {
 	struct made_trace m;
 
-	(void)state;
 	made_begin(&m, &(struct gen_config){ .cpu_cnt = 4, .from_ns = T0, .machine = "x86_64" });
 	gen_snap(m.g, T0, 0, A, A, 1, "audit");
 	gen_snap(m.g, T0, 0, B, B, 1, "shop");
@@ -228,8 +217,7 @@ static void test_rank_is_by_saving(void **state)
 	gen_switch(m.g, AT(70), 2, B, C, WIRE_F_PREEMPT);
 	gen_switch(m.g, AT(85), 2, C, B, 0);
 	end(&m);
-	assert_int_equal(rows_one(m.a, "SELECT rank FROM causes(0, 100000000, 1, 0) "
-				       "WHERE rule = 'cpu'"), 2);
+	rows_want(m.a, 2, "SELECT rank FROM causes(0, 100000000, 1, 0) WHERE rule = 'cpu'");
 	check(&m, "held", 3, 57 * MS,
 	      "shop waited 57.0 ms of 100 ms (57 %) for lock 7f33a0012000, held by audit (101): "
 	      "timer 82 %, running 17 %; removing it saves at most 16.0 ms of 100 ms",
@@ -237,41 +225,36 @@ static void test_rank_is_by_saving(void **state)
 }
 
 /* A wakes nine threads at once: one has work, the others sleep again after 0.15 ms. */
-static void test_herd(void **state)
+UNIT_TEST(test_herd)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
+	begin(&made);
 	for (unsigned int i = 0; i < 9; i++) {
-		gen_snap(m.g, T0, 0, 201 + i, B, 1, "worker");
-		enter(m.g, 1 + i, 2, 201 + i);
-		leave(m.g, 2 + i, 2, 201 + i, SLEEPING, FUTEX, LOCK + i % 2 * 4);
+		gen_snap(made.g, T0, 0, 201 + i, B, 1, "worker");
+		enter(made.g, 1 + i, 2, 201 + i);
+		leave(made.g, 2 + i, 2, 201 + i, SLEEPING, FUTEX, LOCK + i % 2 * 4);
 	}
-	enter(m.g, 30, 1, A);
+	enter(made.g, 30, 1, A);
 	for (unsigned int i = 0; i < 9; i++)
-		gen_wakeup(m.g, AT(40) + i * 1000, 1, A, 201 + i, 0);
-	leave(m.g, 41, 1, A, SLEEPING, NANOSLEEP, 0);
+		gen_wakeup(made.g, AT(40) + i * 1000, 1, A, 201 + i, 0);
+	leave(made.g, 41, 1, A, SLEEPING, NANOSLEEP, 0);
 	for (unsigned int i = 0; i < 9; i++) {
 		uint64_t from_ns = AT(42 + i);
 
-		gen_switch(m.g, from_ns, 2, 0, 201 + i, 0);
-		gen_leave(m.g, from_ns + (i ? 150000 : 900000), 2, 201 + i, SLEEPING, FUTEX, LOCK);
+		gen_switch(made.g, from_ns, 2, 0, 201 + i, 0);
+		gen_leave(made.g, from_ns + (i ? 150000 : 900000), 2, 201 + i, SLEEPING, FUTEX,
+			  LOCK);
 	}
-	end(&m);
-	assert_int_equal(rows_one(m.a, "SELECT cost_ns FROM causes(0, 100000000, 1, 0) WHERE "
-				       "rule = 'herd' AND rank NOT NULL AND answer = "
-				       "'audit (101) woke 9 threads of worker at a time, 8 of 9 in "
-				       "vain, which ran for 1.20 ms: 7f33a0012000'"), 1200000);
-	made_close(&m);
+	end(&made);
+	rows_want(made.a, 1200000, "SELECT cost_ns FROM causes(0, 100000000, 1, 0) WHERE rule = "
+		  "'herd' AND rank NOT NULL AND answer = 'audit (101) woke 9 threads of worker at "
+		  "a time, 8 of 9 in vain, which ran for 1.20 ms: 7f33a0012000'");
 }
 
 /* Sleeps that pace the work are its cost; one long sleep is that of a thread that waits. */
-static void test_wait(void **state)
+UNIT_TEST(test_wait)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	for (unsigned int i = 0; i < 5; i++) {
 		enter(m.g, 20 * i, 0, B);
@@ -280,33 +263,26 @@ static void test_wait(void **state)
 	}
 	enter(m.g, 99, 0, B);
 	end(&m);
-	check(&m, "wait", 1, 55 * MS,
-	      "shop waited 55.0 ms of 100 ms (55 %) for timers: nanosleep",
+	check(&m, "wait", 1, 55 * MS, "shop waited 55.0 ms of 100 ms (55 %) for timers: nanosleep",
 	      "why --comm shop");
 }
 
-static void test_one_long_sleep_is_idle(void **state)
+UNIT_TEST(test_one_long_sleep_is_idle)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, B);
-	leave(m.g, 20, 0, B, SLEEPING, NANOSLEEP, 0);
-	gen_wakeup(m.g, AT(80), 0, 0, B, WIRE_F_IRQ);
-	enter(m.g, 80, 0, B);
-	end(&m);
-	assert_int_equal(rows_one(m.a, "SELECT cost_ns FROM causes(0, 100000000, 1, 0) WHERE "
-				       "rule = 'wait' AND rank IS NULL AND "
-				       "verdict = 'no: it waits for others, or is idle'"), 60 * MS);
-	made_close(&m);
+	begin(&made);
+	enter(made.g, 0, 0, B);
+	leave(made.g, 20, 0, B, SLEEPING, NANOSLEEP, 0);
+	gen_wakeup(made.g, AT(80), 0, 0, B, WIRE_F_IRQ);
+	enter(made.g, 80, 0, B);
+	end(&made);
+	rows_want(made.a, 60 * MS, "SELECT cost_ns FROM causes(0, 100000000, 1, 0) WHERE rule = "
+		  "'wait' AND rank IS NULL AND verdict = 'no: it waits for others, or is idle'");
 }
 
-static void test_running(void **state)
+UNIT_TEST(test_running)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	enter(m.g, 0, 0, A);
 	end(&m);
@@ -315,11 +291,10 @@ static void test_running(void **state)
 }
 
 /* A burst of memory is the third cause at the latest. */
-static void test_memory(void **state)
+UNIT_TEST(test_memory)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	enter(m.g, 0, 0, B);
 	gen_rss(m.g, AT(10), 0, B, B, 1, 100);
@@ -330,35 +305,13 @@ static void test_memory(void **state)
 }
 
 /* A rule that finds nothing says so. */
-static void test_verdicts(void **state)
+UNIT_TEST(test_verdicts)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, B);
-	end(&m);
-	assert_int_equal(rows_one(m.a, "SELECT count(DISTINCT rule) FROM "
-				       "causes(0, 100000000, 1, 0) WHERE rank IS NULL AND "
-				       "answer IS NULL AND verdict GLOB 'no: *'"), 9);
-	made_close(&m);
+	begin(&made);
+	enter(made.g, 0, 0, B);
+	end(&made);
+	rows_want(made.a, 9, "SELECT count(DISTINCT rule) FROM causes(0, 100000000, 1, 0) WHERE "
+		  "rank IS NULL AND answer IS NULL AND verdict GLOB 'no: *'");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_a_lock_beside_the_path_is_third),
-		cmocka_unit_test(test_cpu),
-		cmocka_unit_test(test_rank_is_by_saving),
-		cmocka_unit_test(test_herd),
-		cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_one_long_sleep_is_idle),
-		cmocka_unit_test(test_running),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_verdicts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_END(made_close, made)

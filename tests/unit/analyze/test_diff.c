@@ -4,17 +4,10 @@
  * do two processes play the same role.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "analyze/diff/diff.h"
 #include "analyze/diff/role.h"
+#include "tests/unit/unit_test.h"
 
 static void near(double got, double want, double allowed)
 {
@@ -23,7 +16,7 @@ static void near(double got, double want, double allowed)
 }
 
 /* Two-sided tail of Student's t, from published tables; df 1 and 2 also have closed forms. */
-static void test_student_p_has_the_tables_values(void **state)
+UNIT_TEST(test_student_p_has_the_tables_values)
 {
 	static const struct {
 		double t, df, p;
@@ -32,9 +25,8 @@ static void test_student_p_has_the_tables_values(void **state)
 		{ 3.169272673, 10, 0.01 }, { 2.042272456, 30, 0.05 }, { 2.575829304, 1e7, 0.01 },
 		{ 0, 7, 1 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		near(student_p(table[i].t, table[i].df), table[i].p, 1e-6);
 	near(student_p(-1, 1), 0.5, 1e-12);	/* 1 - 2/pi atan(1) */
 	near(student_p(3, 2), 1 - 3 / sqrt(11), 1e-12);
@@ -42,7 +34,7 @@ static void test_student_p_has_the_tables_values(void **state)
 	assert_true(student_p(40, 30) > 0);
 }
 
-static void test_noise_is_what_differs_between_neighbours(void **state)
+UNIT_TEST(test_noise_is_what_differs_between_neighbours)
 {
 	const double step[] = { 1, 1, 1, 1, 9, 9, 9, 9 }, saw[] = { 1, 3, 1, 3, 1, 3 };
 
@@ -58,9 +50,8 @@ static void test_noise_is_what_differs_between_neighbours(void **state)
 static double noise(uint64_t *seed)
 {
 	double sum = 0;
-	int i;
 
-	for (i = 0; i < 12; i++) {
+	for (int i = 0; i < 12; i++) {
 		*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
 		sum += (double)(*seed >> 33) / (double)(1u << 31);
 	}
@@ -71,7 +62,7 @@ static double noise(uint64_t *seed)
  * About one in a hundred pairs of equal series has a p-value below 0.01. All pairs whose means are
  * two deviations apart have.
  */
-static void test_compare_errs_as_often_as_it_says(void **state)
+UNIT_TEST(test_compare_errs_as_often_as_it_says)
 {
 	unsigned int below = 0, found = 0, run, i;
 	uint64_t seed = 7;
@@ -99,7 +90,7 @@ static void test_compare_errs_as_often_as_it_says(void **state)
 	     0);
 }
 
-static void test_correction_is_for_all_comparisons_together(void **state)
+UNIT_TEST(test_correction_is_for_all_comparisons_together)
 {
 	near(bin_corrected(0.001, 1), 0.001, 0);
 	near(bin_corrected(0.001, 60), 0.06, 1e-12);
@@ -112,7 +103,7 @@ static void test_correction_is_for_all_comparisons_together(void **state)
  * Comparisons of 60 figures; 3 of them changed by one and a half deviations. Other figures seldom
  * seem to have changed. Without a correction, nearly every second comparison has such a figure.
  */
-static void test_correction_keeps_the_level_of_a_comparison(void **state)
+UNIT_TEST(test_correction_keeps_the_level_of_a_comparison)
 {
 	enum { RUNS = 200, FIGURES = 60, CHANGED = 3, BINS = 50 };
 	unsigned int wrong = 0, uncorrected = 0, found = 0, run, f, i;
@@ -151,7 +142,7 @@ static void test_correction_keeps_the_level_of_a_comparison(void **state)
 		.cmdline = (char *)(args)                                                          \
 	}
 
-static void test_roles_match_by_what_runs(void **state)
+UNIT_TEST(test_roles_match_by_what_runs)
 {
 	struct role_process a[] = {
 		PROCESS(20, 1, "make", "/usr/bin/make", "make -j2"),
@@ -159,24 +150,16 @@ static void test_roles_match_by_what_runs(void **state)
 		PROCESS(22, 20, "python3.11", "/usr/bin/python3.11", "python3 eval.py"),
 		PROCESS(23, 20, "sh", "/bin/dash", "sh -c 'cc -c a.c'"),
 		PROCESS(24, 1, "gone", "/usr/bin/gone", "gone"),
-		{ .upid = 25,
-		  .parent_upid = 1,
-		  .is_kthread = true,
-		  .comm = (char *)"kworker/0:1H",
-		  .exe = (char *)"",
-		  .cmdline = (char *)"" },
+		{ .upid = 25, .parent_upid = 1, .is_kthread = true, .comm = (char *)"kworker/0:1H",
+		  .exe = (char *)"", .cmdline = (char *)"" },
 	};
 	struct role_process b[] = {
 		PROCESS(30, 1, "make", "/opt/bin/make", "make -j8"),
 		PROCESS(31, 30, "python3.12", "/usr/bin/python3.12", "python3 -u /tmp/x/eval.py"),
 		PROCESS(32, 30, "python3.12", "/usr/bin/python3.12", "python3 train.py --lr 2"),
 		PROCESS(33, 1, "sh", "/bin/dash", "sh other.sh"),
-		{ .upid = 34,
-		  .parent_upid = 1,
-		  .is_kthread = true,
-		  .comm = (char *)"kworker/1:2H",
-		  .exe = (char *)"",
-		  .cmdline = (char *)"" },
+		{ .upid = 34, .parent_upid = 1, .is_kthread = true, .comm = (char *)"kworker/1:2H",
+		  .exe = (char *)"", .cmdline = (char *)"" },
 		PROCESS(35, 1, "new", "/usr/bin/new", "new"),
 	};
 	const struct role_processes p[2] = { { a, 6, 6 }, { b, 6, 6 } };
@@ -199,7 +182,7 @@ static void test_roles_match_by_what_runs(void **state)
 	role_free(roles, role_cnt);
 }
 
-static void test_role_has_the_digits_that_all_its_processes_have(void **state)
+UNIT_TEST(test_role_has_the_digits_that_all_its_processes_have)
 {
 	struct role_process a[] = {
 		PROCESS(20, 1, "python3.11", "/usr/bin/python3.11", "python3 run2.py"),
@@ -225,7 +208,7 @@ static void test_role_has_the_digits_that_all_its_processes_have(void **state)
 	role_free(roles, role_cnt);
 }
 
-static void test_a_compiler_is_one_role(void **state)
+UNIT_TEST(test_a_compiler_is_one_role)
 {
 	char args[2][40][32];
 	struct role_process side[2][40];
@@ -249,18 +232,4 @@ static void test_a_compiler_is_one_role(void **state)
 	role_free(roles, role_cnt);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_student_p_has_the_tables_values),
-		cmocka_unit_test(test_noise_is_what_differs_between_neighbours),
-		cmocka_unit_test(test_compare_errs_as_often_as_it_says),
-		cmocka_unit_test(test_correction_is_for_all_comparisons_together),
-		cmocka_unit_test(test_correction_keeps_the_level_of_a_comparison),
-		cmocka_unit_test(test_roles_match_by_what_runs),
-		cmocka_unit_test(test_role_has_the_digits_that_all_its_processes_have),
-		cmocka_unit_test(test_a_compiler_is_one_role),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Tests of ranks: published examples, and how often noise alone looks like a change. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "analyze/diff/groups.h"
+#include "tests/unit/unit_test.h"
 
 static void near(double got, double want, double allowed)
 {
@@ -17,7 +12,7 @@ static void near(double got, double want, double allowed)
 }
 
 /* Hollander and Wolfe, example 4.1: the second ranks sum up to 30, and p is 0.1272 one-sided. */
-static void test_ranks_have_the_books_values(void **state)
+UNIT_TEST(test_ranks_have_the_books_values)
 {
 	double a[] = { 0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46 };
 	double b[] = { 1.15, 0.88, 0.90, 0.74, 1.21 };
@@ -31,7 +26,7 @@ static void test_ranks_have_the_books_values(void **state)
 	assert_true(r.has_interval && r.low < r.shift && r.shift < r.high);
 }
 
-static void test_ranks_of_few_values_have_no_interval(void **state)
+UNIT_TEST(test_ranks_of_few_values_have_no_interval)
 {
 	double a[4] = { 1, 2, 3, 4 }, b[4] = { 5, 6, 7, 8 };
 	struct ranks r;
@@ -50,7 +45,7 @@ static void test_ranks_of_few_values_have_no_interval(void **state)
 	near(r.p, 1, 0);
 }
 
-static void test_ranks_of_ties_count_each_division(void **state)
+UNIT_TEST(test_ranks_of_ties_count_each_division)
 {
 	double a[3] = { 1, 1, 2 }, b[3] = { 2, 2, 2 }, c[3] = { 5, 5, 5 }, d[3] = { 5, 5, 5 };
 	struct ranks r;
@@ -70,7 +65,7 @@ static double noise(uint64_t *seed)
 }
 
 /* With few values exactly, with many by the normal distribution. */
-static void test_ranks_err_as_often_as_they_say(void **state)
+UNIT_TEST(test_ranks_err_as_often_as_they_say)
 {
 	uint64_t seed = 3;
 
@@ -98,7 +93,7 @@ static void test_ranks_err_as_often_as_they_say(void **state)
 	}
 }
 
-static void test_correction_keeps_the_share_of_wrong_ones(void **state)
+UNIT_TEST(test_correction_keeps_the_share_of_wrong_ones)
 {
 	double p[] = { 0.04, 0.01, 0.03, 0.02, 0.05 }, q[] = { 0.001, 0.5, 0.9 };
 
@@ -112,15 +107,4 @@ static void test_correction_keeps_the_share_of_wrong_ones(void **state)
 	assert_int_equal(ranks_correct(q, 0), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranks_have_the_books_values),
-		cmocka_unit_test(test_ranks_of_few_values_have_no_interval),
-		cmocka_unit_test(test_ranks_of_ties_count_each_division),
-		cmocka_unit_test(test_ranks_err_as_often_as_they_say),
-		cmocka_unit_test(test_correction_keeps_the_share_of_wrong_ones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

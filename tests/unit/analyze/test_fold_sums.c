@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fold_sums: rows are returned in order of their numbers; time is divided among bins. */
-#include <errno.h>
-
 #include "analyze/fold/fold_sums.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/unit_test.h"

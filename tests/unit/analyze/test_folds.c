@@ -4,9 +4,6 @@
  * pages, tiny and empty blocks, finished or not, and random windows, bins and keys: the answer with
  * an index is the answer without, and the sum of its neighbours' and its bins' answers.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"

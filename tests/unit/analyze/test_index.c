@@ -5,16 +5,12 @@
  * split pages, tiny and empty blocks, finished or not. An index that is damaged, or that belongs
  * to another trace, costs nothing but time.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
@@ -43,12 +39,11 @@ UNIT_TEST(test_index_of_a_growing_trace_grows)
 	struct stat before, after;
 	struct chaos f;
 	struct fold_check p;
-	unsigned int i;
 
 	begin(&f, 5);
 	if (!geteuid())
 		assert_int_equal(chown(f.path, 4242, 4243), 0);
-	for (i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i < 5; i++) {
 		chaos_add_blocks(&f, 1 + (unsigned int)below(5));
 		fold_check_open(&p, &f);
 		fold_check_windows(&p, 10, false);
@@ -64,18 +59,6 @@ UNIT_TEST(test_index_of_a_growing_trace_grows)
 	assert_int_equal(stat(f.index, &after), 0);
 	assert_true(after.st_size != before.st_size);
 	gen_remove_dir(f.dir);
-}
-
-static void flip(const char *path, off_t at)
-{
-	int fd = open(path, O_RDWR);
-	uint8_t byte;
-
-	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, &byte, 1, at), 1);
-	byte ^= (uint8_t)(1u << below(8));
-	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-	close(fd);
 }
 
 /*
@@ -98,7 +81,7 @@ UNIT_TEST(test_index_that_is_damaged_gives_no_wrong_answer)
 	for (i = 0; i < cnt; i++) {
 		off_t at = i % 3 == 0 ? (off_t)below(64) : (off_t)below((uint64_t)st.st_size);
 
-		flip(f.index, at);
+		file_flip(f.index, (uint64_t)at, (uint8_t)(1u << below(8)));
 		fold_check_open(&p, &f);
 		fold_check_windows(&p, 3, false);
 		fold_check_close(&p);
@@ -262,10 +245,8 @@ UNIT_TEST(test_lists_are_those_of_the_blocks)
 {
 	struct chaos f;
 	struct trace *t;
-	struct err e = { "" };
 	struct stat st;
 	char lists[128], chunk[128];
-	unsigned int i;
 
 	begin(&f, 41);
 	chaos_add_blocks(&f, 70);
@@ -275,8 +256,8 @@ UNIT_TEST(test_lists_are_those_of_the_blocks)
 	compare_lists(&f, false);
 	if (!geteuid())
 		assert_int_equal(chown(f.path, 4242, 4243), 0);
-	for (i = 0; i < 30; i++) {
-		assert_int_equal(trace_open(&t, f.path, &e), 0);
+	for (unsigned int i = 0; i < 30; i++) {
+		assert_int_equal(trace_open(&t, f.path, NULL), 0);
 		trace_lists_save(t);
 		trace_close(t);
 		assert_int_equal(stat(lists, &st), 0);
@@ -284,14 +265,14 @@ UNIT_TEST(test_lists_are_those_of_the_blocks)
 		expect_owner_of(f.path, &st);
 		if (i < 2)
 			compare_lists(&f, true);
-		flip(lists, (off_t)below((uint64_t)st.st_size));
+		file_flip(lists, (off_t)below((uint64_t)st.st_size), (uint8_t)(1u << below(8)));
 		compare_lists(&f, USED_OR_NOT);
 	}
 	/* of a trace that is another one now */
-	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	trace_lists_save(t);
 	trace_close(t);
-	flip(chunk, 64 + 40);
+	file_flip(chunk, 64 + 40, (uint8_t)(1u << below(8)));
 	compare_lists(&f, false);
 	gen_remove_dir(f.dir);
 }
@@ -303,32 +284,30 @@ UNIT_TEST(test_lists_are_those_of_the_blocks)
 UNIT_TEST(test_mm_resets_of_many_processes_are_read_by_the_part)
 {
 	const uint32_t first = 100000, cnt = 600;
-	struct err e = { "" };
 	struct chaos f;
 	struct trace *t;
-	uint32_t i;
 
 	begin(&f, 43);
 	chaos_add_blocks(&f, 66);
 	f.m.now_ns += 1000;
-	for (i = first; i < first + cnt; i++)
+	for (uint32_t i = first; i < first + cnt; i++)
 		gen_new(f.g, f.m.now_ns, 0, 1, i, i, 1, "many");
-	for (i = first; i < first + cnt; i++)
+	for (uint32_t i = first; i < first + cnt; i++)
 		gen_exec(f.g, f.m.now_ns + 1000, 0, i, i, 0, "many", "/bin/many", "many",
 			 sizeof("many"));
-	for (i = first; i < first + cnt; i++)
+	for (uint32_t i = first; i < first + cnt; i++)
 		gen_exit(f.g, f.m.now_ns + 2000 + i / 100, 0, i, i, 0, true, 1);
 	f.m.now_ns += 100000;
 	gen_slice(f.g, f.m.now_ns);
 	f.edge_ns = f.m.now_ns;
 	chaos_end(&f, true);
 	compare_lists(&f, false);
-	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	assert_int_equal(trace_mm_resets_prepare(t), 0);
 	assert_true(trace_mm_reset_cnt(t) >= 2 * cnt);
 	trace_lists_save(t);
 	trace_close(t);
-	for (i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < 5; i++)
 		compare_lists(&f, true);
 	gen_remove_dir(f.dir);
 }

@@ -3,20 +3,15 @@
  * The derived file beside a trace, with index or lists in it: a bit flipped at every byte is found
  * by the check, and never shows in an answer; so are files of other blocks, and of another trace.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "base/crc32c.h"
 #include "edit/trace_copy.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
@@ -57,6 +52,8 @@ struct fixture {
 	struct answer want[QUESTIONS];
 };
 
+static struct fixture fx;
+
 static void make_trace(struct fixture *f, unsigned int blocks, uint64_t seed)
 {
 	struct gen_mix m = { .seed = seed, .now_ns = 1000000 };
@@ -86,11 +83,10 @@ static struct answer ask(struct analysis *a, unsigned int question)
 {
 	struct answer got;
 	struct rows r;
-	unsigned int i;
 
 	rows_sql(&r, a, questions[question]);
 	assert_int_equal(r.row_cnt, 1);
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		got.v[i] = rows_int(&r, 0, i);
 	rows_done(&r);
 	return got;
@@ -104,43 +100,27 @@ static void begin(struct fixture *f, unsigned int blocks, uint64_t seed)
 {
 	struct analysis *a;
 	struct trace *t;
-	struct stat st;
-	unsigned int i;
-	int fd;
 
 	make_trace(f, blocks, seed);
 	assert_int_equal(trace_open(&t, f->path, NULL), 0);
 	trace_lists_save(t);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
-	for (i = 0; i < QUESTIONS; i++)
+	for (unsigned int i = 0; i < QUESTIONS; i++)
 		f->want[i] = ask(a, i);
 	use_index(a, true);
 	assert_int_equal(analysis_prepare(a, NULL), 0);
 	analysis_close(a);
 	trace_close(t);
-	fd = open(f->file, O_RDONLY);
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	f->cnt = (size_t)st.st_size;
-	f->bytes = malloc(f->cnt);
-	assert_non_null(f->bytes);
-	assert_int_equal(read(fd, f->bytes, f->cnt), st.st_size);
-	close(fd);
-}
-
-static void put(const struct fixture *f, const uint8_t *bytes, size_t cnt)
-{
-	int fd = open(f->file, O_WRONLY | O_CREAT, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, cnt, 0), (ssize_t)cnt);
-	assert_int_equal(ftruncate(fd, (off_t)cnt), 0);
-	close(fd);
+	f->bytes = file_read(f->file, &f->cnt);
 }
 
 static void end(struct fixture *f)
 {
+	if (!f->dir[0])
+		return;
 	free(f->bytes);
 	gen_remove_dir(f->dir);
+	memset(f, 0, sizeof(*f));
 }
 
 /* As the check does it: 1, 0, -EBADMSG, -ESTALE. */
@@ -175,50 +155,44 @@ static int index_check(const struct fixture *f, const char **ret_why)
 UNIT_TEST(test_index_with_any_bit_flipped_is_found_and_not_believed)
 {
 	struct analysis *a;
-	struct fixture f;
 	struct answer got;
 	struct trace *t;
 	const char *why;
-	size_t i;
 	int r;
 
-	begin(&f, 3, 5);
-	assert_int_equal(index_check(&f, &why), 1);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
-	for (i = 0; i < f.cnt; i += BYTE_STEP) {
-		f.bytes[i] ^= (uint8_t)(1u << i % 8);
-		put(&f, f.bytes, f.cnt);
-		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+	begin(&fx, 3, 5);
+	assert_int_equal(index_check(&fx, &why), 1);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
+	for (size_t i = 0; i < fx.cnt; i += BYTE_STEP) {
+		fx.bytes[i] ^= (uint8_t)(1u << i % 8);
+		file_write(fx.file, fx.bytes, fx.cnt);
+		fx.bytes[i] ^= (uint8_t)(1u << i % 8);
 		assert_int_equal(analysis_open(&a, t, NULL), 0);
 		r = file_check(t, &why);
 		assert_true((r == -EBADMSG || r == -ESTALE) && *why);
 		use_index(a, false);
 		got = ask(a, (unsigned int)(i % QUESTIONS));
-		if (memcmp(&got, &f.want[i % QUESTIONS], sizeof(got)))
-			fail_msg("byte %zu of %zu: %s: another answer", i, f.cnt,
+		if (memcmp(&got, &fx.want[i % QUESTIONS], sizeof(got)))
+			fail_msg("byte %zu of %zu: %s: another answer", i, fx.cnt,
 				 questions[i % QUESTIONS]);
 		analysis_close(a);
 	}
 	trace_close(t);
-	put(&f, f.bytes, f.cnt);
-	assert_int_equal(index_check(&f, &why), 1);
-	end(&f);
+	file_write(fx.file, fx.bytes, fx.cnt);
+	assert_int_equal(index_check(&fx, &why), 1);
 }
 
 UNIT_TEST(test_index_cut_off_anywhere_is_found)
 {
-	struct fixture f;
 	const char *why;
-	size_t n;
 
-	begin(&f, 3, 5);
-	for (n = 0; n < f.cnt; n += 1 + n / 50) {
-		put(&f, f.bytes, n);
-		assert_int_equal(index_check(&f, &why), -EBADMSG);
+	begin(&fx, 3, 5);
+	for (size_t n = 0; n < fx.cnt; n += 1 + n / 50) {
+		file_write(fx.file, fx.bytes, n);
+		assert_int_equal(index_check(&fx, &why), -EBADMSG);
 	}
-	assert_int_equal(unlink(f.file), 0);
-	assert_int_equal(index_check(&f, &why), 0);
-	end(&f);
+	assert_int_equal(unlink(fx.file), 0);
+	assert_int_equal(index_check(&fx, &why), 0);
 }
 
 UNIT_TEST(test_index_of_another_trace_or_version_is_named)
@@ -230,34 +204,19 @@ UNIT_TEST(test_index_of_another_trace_or_version_is_named)
 
 	begin(&f, 3, 5);
 	begin(&other, 3, 6);
-	put(&f, other.bytes, other.cnt);
+	file_write(f.file, other.bytes, other.cnt);
 	assert_int_equal(index_check(&f, &why), -ESTALE);
 	assert_non_null(strstr(why, "other blocks"));
 	memcpy(head, f.bytes, sizeof(head));
 	head[8]++;
 	crc = crc32c(0, head, 60);
 	memcpy(head + 60, &crc, 4);
-	put(&f, f.bytes, f.cnt);
-	put(&f, head, sizeof(head));
+	file_write(f.file, f.bytes, f.cnt);
+	file_write(f.file, head, sizeof(head));
 	assert_int_equal(index_check(&f, &why), -ESTALE);
 	assert_non_null(strstr(why, "another version"));
 	end(&f);
 	end(&other);
-}
-
-static void flip_in(const char *dir, const char *name, size_t at)
-{
-	char path[160];
-	uint8_t byte;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDWR);
-	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
-	byte ^= 4;
-	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
-	close(fd);
 }
 
 /* The number of jobs whose parts are in the derived file. */
@@ -296,17 +255,15 @@ UNIT_TEST(test_index_has_the_parts_of_what_was_asked)
 		      { 7, 7 } };
 	struct derived_file *d;
 	struct analysis *a;
-	struct fixture f;
 	struct stat st;
 	struct trace *t;
-	unsigned int i;
 
-	begin(&f, 3, 5);
-	for (i = 0; i < 4; i++) {
+	begin(&fx, 3, 5);
+	for (unsigned int i = 0; i < 4; i++) {
 		bool save = i & 1, fresh = i & 2;
 
-		(void)unlink(f.file);
-		assert_int_equal(trace_open(&t, f.path, NULL), 0);
+		(void)unlink(fx.file);
+		assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 		assert_int_equal(analysis_open(&a, t, NULL), 0);
 		use_index(a, save);
 		for (unsigned int k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
@@ -316,11 +273,11 @@ UNIT_TEST(test_index_has_the_parts_of_what_was_asked)
 				assert_int_equal(analysis_open(&a, t, NULL), 0);
 				use_index(a, save);
 			}
-			ask_and_compare(&f, a, steps[k].question);
+			ask_and_compare(&fx, a, steps[k].question);
 			assert_int_equal(jobs_in_file(t), save ? steps[k].jobs : 0);
 		}
 		for (unsigned int k = 0; k < QUESTIONS; k++)
-			ask_and_compare(&f, a, k);
+			ask_and_compare(&fx, a, k);
 		assert_int_equal(analysis_prepare(a, NULL), 0);
 		assert_int_equal(jobs_in_file(t), save ? 8 : 0);
 		analysis_close(a);
@@ -328,12 +285,11 @@ UNIT_TEST(test_index_has_the_parts_of_what_was_asked)
 			assert_int_equal(derived_file_open(&d, t, DERIVED_BESIDE), 0);
 			assert_int_equal(derived_file_verify(d), 0);
 			derived_file_close(d);
-			assert_int_equal(stat(f.file, &st), 0);
-			assert_int_equal(st.st_size, f.cnt);
+			assert_int_equal(stat(fx.file, &st), 0);
+			assert_int_equal(st.st_size, fx.cnt);
 		}
 		trace_close(t);
 	}
-	end(&f);
 }
 
 /*
@@ -343,29 +299,26 @@ UNIT_TEST(test_index_has_the_parts_of_what_was_asked)
 UNIT_TEST(test_spikes_need_two_jobs_unless_their_baselines_are_asked_for)
 {
 	struct analysis *a;
-	struct fixture f;
 	struct trace *t;
 	struct rows r;
-	unsigned int k;
 
-	begin(&f, 3, 5);
-	(void)unlink(f.file);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	begin(&fx, 3, 5);
+	(void)unlink(fx.file);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	use_index(a, true);
-	ask_and_compare(&f, a, 6);
-	assert_true(f.want[6].v[0] > 0);
+	ask_and_compare(&fx, a, 6);
+	assert_true(fx.want[6].v[0] > 0);
 	assert_int_equal(jobs_in_file(t), 2);
 	rows_sql(&r, a, "SELECT max(baseline_bytes) FROM spikes(0, 1 << 62, 10000000, 2000) "
 			"WHERE source = 'slab'");
 	rows_done(&r);
 	assert_int_equal(jobs_in_file(t), 3);
-	for (k = 0; k < QUESTIONS; k++)
-		ask_and_compare(&f, a, k);
+	for (unsigned int k = 0; k < QUESTIONS; k++)
+		ask_and_compare(&fx, a, k);
 	assert_int_equal(jobs_in_file(t), 8);
 	analysis_close(a);
 	trace_close(t);
-	end(&f);
 }
 
 /* All blocks that a question about few events reads are checked before it is answered. */
@@ -374,18 +327,17 @@ UNIT_TEST(test_damage_in_what_few_events_need_is_found_before_the_answer)
 	const struct analysis_index_use use = { .use = true };
 	struct trace_block b;
 	struct analysis *a;
-	struct fixture f;
 	struct trace *t;
 	size_t cnt;
 
-	begin(&f, 3, 5);
-	assert_int_equal(unlink(f.file), 0);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	begin(&fx, 3, 5);
+	assert_int_equal(unlink(fx.file), 0);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	b = *trace_block_at(t, 1);
 	trace_close(t);
 	/* flips a bit in the last column of block 0: at most 7 bytes of padding follow it */
-	flip_in(f.path, "chunk-000000.ebr", b.offset - 8);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	file_flip(file_in(fx.path, "chunk-000000.ebr"), b.offset - 8, 4);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	analysis_use_index(a, &use);
 	assert_int_equal(analysis_prepare_window(a, UINT32_MAX, b.last_ns, UINT64_MAX, NULL), 0);
@@ -396,7 +348,6 @@ UNIT_TEST(test_damage_in_what_few_events_need_is_found_before_the_answer)
 	assert_int_equal(cnt, 1);
 	analysis_close(a);
 	trace_close(t);
-	end(&f);
 }
 
 /* ---- the lists ---- */
@@ -450,7 +401,6 @@ static uint32_t digest(struct trace *t)
 	const struct trace_thread *h;
 	const struct trace_name *n;
 	uint32_t crc = 0;
-	unsigned int type;
 	size_t cnt, i;
 
 	p = trace_processes(t, &cnt);
@@ -461,7 +411,7 @@ static uint32_t digest(struct trace *t)
 	h = trace_threads(t, &cnt);
 	for (i = 0; i < cnt; i++)
 		crc = add_text(crc32c(crc, &h[i], offsetof(struct trace_thread, comm)), h[i].comm);
-	for (type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+	for (unsigned int type = 1; type < TRACE_NAME_TYPE_CNT; type++)
 		for (n = trace_names(t, type, &cnt), i = 0; i < cnt; i++)
 			crc = add_text(crc32c(crc, &n[i].id, 2 * sizeof(n[i].id)), n[i].name);
 #define WHOLE(list, type_)                                              \
@@ -492,41 +442,38 @@ static uint32_t digest(struct trace *t)
 /* Damage in a part is found when the part is read. The answer then comes from the blocks. */
 UNIT_TEST(test_lists_with_any_bit_flipped_are_found_and_not_believed)
 {
-	struct fixture f;
 	struct trace *t, *quick;
 	uint32_t want;
 	struct seen s;
 	bool checks;
-	size_t i;
 
-	begin(&f, 66, 5);
-	s = lists_check_path(&f);
+	begin(&fx, 66, 5);
+	s = lists_check_path(&fx);
 	assert_int_equal(s.status, CHECK_VALID);
 	assert_string_equal(s.reason, "checksums hold, made of these blocks");
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	want = digest(t);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	assert_non_null(quick->lists);
 	assert_int_equal(digest(quick), want);
 	trace_close(quick);
 	/* an odd step meets every bit of a byte, and each part many times */
-	for (i = 0; i < f.cnt; i += LISTS_STEP) {
-		f.bytes[i] ^= (uint8_t)(1u << i % 8);
-		put(&f, f.bytes, f.cnt);
-		f.bytes[i] ^= (uint8_t)(1u << i % 8);
+	for (size_t i = 0; i < fx.cnt; i += LISTS_STEP) {
+		fx.bytes[i] ^= (uint8_t)(1u << i % 8);
+		file_write(fx.file, fx.bytes, fx.cnt);
+		fx.bytes[i] ^= (uint8_t)(1u << i % 8);
 		checks = i / LISTS_STEP % 16 == 0;	/* reads every block */
 		if (checks) {
 			s = lists_check(t);
 			assert_int_equal(s.status, CHECK_NOTE);
 			assert_non_null(strstr(s.reason, "not used"));
 		}
-		assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+		assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 		if (digest(quick) != want)
-			fail_msg("byte %zu of %zu is changed, and the lists are wrong", i, f.cnt);
+			fail_msg("byte %zu of %zu is changed, and the lists are wrong", i, fx.cnt);
 		trace_close(quick);
 	}
 	trace_close(t);
-	end(&f);
 }
 
 /* Start of the table of that type, as in schema/FORMAT.md. */
@@ -534,11 +481,10 @@ static size_t table_at(const struct fixture *f, unsigned int type)
 {
 	uint64_t dir, at;
 	uint32_t cnt;
-	unsigned int i;
 
 	memcpy(&dir, f->bytes + 16, 8);
 	at = dir + 8 * DERIVED_TYPE_CNT;
-	for (i = 0; i < type; i++) {
+	for (unsigned int i = 0; i < type; i++) {
 		memcpy(&cnt, f->bytes + dir + 8 * i, 4);
 		at += sizeof(struct derived_part) * cnt;
 	}
@@ -557,21 +503,20 @@ static struct derived_part first_part(const struct fixture *f, unsigned int type
 /* File and blocks become unreadable after opening: the lists read by then are still valid. */
 UNIT_TEST(test_lists_are_taken_in_when_the_trace_is_opened)
 {
-	struct fixture f;
 	struct trace *quick;
 	uint32_t want;
 
-	begin(&f, 66, 5);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	begin(&fx, 66, 5);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	want = digest(quick);
 	trace_close(quick);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	assert_non_null(quick->lists);
-	flip_in(f.path, DERIVED_FILE_NAME, first_part(&f, CHUNK_TASK_EVENTS).offset);
-	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
+	file_flip(file_in(fx.path, DERIVED_FILE_NAME),
+		  first_part(&fx, CHUNK_TASK_EVENTS).offset, 4);
+	file_flip(file_in(fx.path, "chunk-000000.ebr"), 64 + 40, 4);
 	assert_int_equal(digest(quick), want);
 	trace_close(quick);
-	end(&f);
 }
 
 /* Opening a trace whose files were unchanged for a while reads its lists only. */
@@ -579,25 +524,24 @@ UNIT_TEST(test_lists_of_unchanged_files_are_opened_without_them)
 {
 	const struct timespec unchanged = { .tv_sec = 2, .tv_nsec = 200000000 };
 	const struct trace_block *b;
-	struct fixture f;
 	struct trace *quick;
 	size_t cnt, i;
 	char path[160];
 	struct stat st, now;
 
-	begin(&f, 66, 5);
+	begin(&fx, 66, 5);
 	nanosleep(&unchanged, NULL);
-	unlink(f.file);
-	assert_int_equal(trace_open(&quick, f.path, NULL), 0);
+	unlink(fx.file);
+	assert_int_equal(trace_open(&quick, fx.path, NULL), 0);
 	trace_lists_save(quick);
 	trace_close(quick);
 	/*
 	 * This file cannot be read as a trace's, but does not look changed: its time was put
 	 * into the lists.
 	 */
-	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", f.path);
+	snprintf(path, sizeof(path), "%s/chunk-000000.ebr", fx.path);
 	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	assert_non_null(quick->lists);
 	assert_int_equal(quick->headers_read, 0);
 	trace_close(quick);
@@ -606,49 +550,46 @@ UNIT_TEST(test_lists_of_unchanged_files_are_opened_without_them)
 	assert_int_equal(stat(path, &now), 0);
 	assert_true(now.st_ctim.tv_sec != st.st_ctim.tv_sec ||
 		    now.st_ctim.tv_nsec != st.st_ctim.tv_nsec);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	assert_non_null(quick->lists);
 	b = trace_blocks(quick, &cnt);
 	for (i = 0; i < cnt && !strcmp(b[i].file, "chunk-000000.ebr"); i++)
 		;
 	assert_int_equal(quick->headers_read, i);
 	trace_close(quick);
-	flip_in(f.path, "chunk-000000.ebr", 64 + 40);
-	assert_int_equal(trace_open_quick(&quick, f.path, NULL), 0);
+	file_flip(file_in(fx.path, "chunk-000000.ebr"), 64 + 40, 4);
+	assert_int_equal(trace_open_quick(&quick, fx.path, NULL), 0);
 	assert_null(quick->lists);
 	trace_close(quick);
-	end(&f);
 }
 
 /* Right checksums, wrong lists: only a comparison with the blocks finds it. */
 UNIT_TEST(test_lists_that_lie_are_found)
 {
 	struct derived_part p;
-	struct fixture f;
 	struct seen s;
 	size_t table;
 	uint64_t dir;
 	uint32_t crc;
 
-	begin(&f, 66, 5);
+	begin(&fx, 66, 5);
 	/* the first block's end of events, in the clear */
-	table = table_at(&f, DERIVED_BLOCKS);
-	p = first_part(&f, DERIVED_BLOCKS);
-	f.bytes[p.offset + 48] ^= 1;
-	p.crc = crc32c(0, f.bytes + p.offset, p.stored_bytes);
-	memcpy(f.bytes + table, &p, sizeof(p));
-	memcpy(&dir, f.bytes + 16, 8);
-	crc = crc32c(0, f.bytes + table, sizeof(p));
-	memcpy(f.bytes + dir + 8 * DERIVED_BLOCKS + 4, &crc, 4);
-	crc = crc32c(0, f.bytes + dir, 8 * DERIVED_TYPE_CNT);
-	memcpy(f.bytes + 48, &crc, 4);
-	crc = crc32c(0, f.bytes, 60);
-	memcpy(f.bytes + 60, &crc, 4);
-	put(&f, f.bytes, f.cnt);
-	s = lists_check_path(&f);
+	table = table_at(&fx, DERIVED_BLOCKS);
+	p = first_part(&fx, DERIVED_BLOCKS);
+	fx.bytes[p.offset + 48] ^= 1;
+	p.crc = crc32c(0, fx.bytes + p.offset, p.stored_bytes);
+	memcpy(fx.bytes + table, &p, sizeof(p));
+	memcpy(&dir, fx.bytes + 16, 8);
+	crc = crc32c(0, fx.bytes + table, sizeof(p));
+	memcpy(fx.bytes + dir + 8 * DERIVED_BLOCKS + 4, &crc, 4);
+	crc = crc32c(0, fx.bytes + dir, 8 * DERIVED_TYPE_CNT);
+	memcpy(fx.bytes + 48, &crc, 4);
+	crc = crc32c(0, fx.bytes, 60);
+	memcpy(fx.bytes + 60, &crc, 4);
+	file_write(fx.file, fx.bytes, fx.cnt);
+	s = lists_check_path(&fx);
 	assert_int_equal(s.status, CHECK_NOTE);
 	assert_non_null(strstr(s.reason, "does not say what the blocks say"));
-	end(&f);
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(end, fx)

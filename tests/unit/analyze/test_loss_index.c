@@ -3,10 +3,6 @@
  * loss_index: losses, times off, holes and their effects on a window, compared with a check of
  * every instant.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/context/loss_index.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/unit_test.h"
@@ -42,10 +38,9 @@ static uint64_t brute_off(const struct trace_gap *g, const char *what, uint64_t 
 /* False if the window has an instant that is in no block. */
 static bool brute_covered(const struct trace_block *b, uint64_t from, uint64_t to)
 {
-	uint64_t at;
 	unsigned int i;
 
-	for (at = from; at < to; at++) {
+	for (uint64_t at = from; at < to; at++) {
 		for (i = 0; i < BLOCKS && !(b[i].from_ns <= at && at < b[i].to_ns); i++)
 			;
 		if (i == BLOCKS)
@@ -123,11 +118,9 @@ static const uint8_t classes[] = { EVENT_CLASS_SCHED, EVENT_CLASS_SCHED, EVENT_C
 
 static void make_lossy(struct lossy *l, uint64_t *dice)
 {
-	unsigned int i;
-
 	*l = (struct lossy){ .block = { .from_ns = 1, .to_ns = SPAN } };
 	l->t = calloc(1, sizeof(*l->t));
-	for (i = 0; i < LOSSES; i++) {
+	for (unsigned int i = 0; i < LOSSES; i++) {
 		unsigned int kind = (unsigned int)(gen_random(dice) >> 11) % 4;
 		uint64_t from = 1 + (gen_random(dice) >> 11) % (SPAN - 1);
 

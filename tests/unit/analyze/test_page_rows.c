@@ -3,10 +3,6 @@
  * The rows of a page with many sleeping threads: active threads have rows of their own, and all
  * others are added up in the rows of their names.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/context/context.h"
 #include "analyze/page/page_rows.h"
 #include "tests/unit/gen/made_trace.h"
@@ -14,7 +10,6 @@
 #include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
-#define MS 1000000ull
 
 enum { BINS = 1000, BIN_NS = 10000, SLEEPERS = 520 };
 
@@ -44,8 +39,7 @@ static void make_crowd(struct made_trace *m)
 	gen_exit(m->g, T0 + 5 * MS - 100, 0, 42, 42, 0, true, MS);
 	gen_switch(m->g, T0 + 5 * MS, 0, 42, 40, 0);
 	gen_switch(m->g, T0 + 8 * MS, 0, 40, 0, 0);
-	gen_slice(m->g, T0 + BINS * BIN_NS);
-	made_open(m);
+	made_finish(m, T0 + BINS * BIN_NS);
 }
 
 static int on_section(void *ctx, const char *title)

@@ -3,10 +3,6 @@
  * Plans: for every join of schema/QUERIES.md and of the canned reports no order of its tables,
  * forced by CROSS JOIN, decodes fewer rows than the order that SQLite chooses.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sqlite3.h>
 
@@ -181,13 +177,12 @@ static const char *read_join(const char *s, struct join *j)
 static char *forced(const char *sql, const struct join *j, const unsigned int *order)
 {
 	sqlite3_str *s = sqlite3_str_new(NULL);
-	unsigned int i;
 
 	sqlite3_str_append(s, sql, (int)(j->from - sql));
-	for (i = 0; i < j->item_cnt; i++)
+	for (unsigned int i = 0; i < j->item_cnt; i++)
 		sqlite3_str_appendf(s, "%s%.*s", i ? " CROSS JOIN " : " ",
 				    (int)j->items[order[i]].len, j->items[order[i]].at);
-	for (i = 0; i < j->on_cnt; i++)
+	for (unsigned int i = 0; i < j->on_cnt; i++)
 		sqlite3_str_appendf(s, "%s(%.*s)", i ? " AND " : " ON ", (int)j->ons[i].len,
 				    j->ons[i].at);
 	sqlite3_str_appendf(s, " %s", j->end);

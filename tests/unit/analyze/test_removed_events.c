@@ -5,10 +5,6 @@
  * it, with a loss in the slice, or without a word, as those from before the recording. tests/damage
  * removes bytes, blocks and files.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
@@ -136,8 +132,7 @@ static bool is_of_unknown(const struct rows *r, const struct value *row)
 static unsigned int compare(struct made_trace *whole, struct made_trace *less,
 			    const struct gen_drop *d, unsigned int nr)
 {
-	struct report_request q = { .view = questions[nr].view,
-				    .by = questions[nr].by,
+	struct report_request q = { .view = questions[nr].view, .by = questions[nr].by,
 				    .comm = questions[nr].comm };
 	uint64_t span = trace_end_ns(whole->t) - T0;
 	unsigned int cnt = 0;

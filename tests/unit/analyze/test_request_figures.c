@@ -3,22 +3,15 @@
  * io_pattern, latency_hist and device_usage: by hand, against brute force over block_requests on
  * random traces, and bins against the whole.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/analyze.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
-#define MS 1000000ll
 #define DISK (8u << 20)
+
+static struct made_trace made;
 
 /* A request: queued at q, issued at i, completed at c, all in ms. */
 static void put(struct made_trace *f, uint64_t rq, uint64_t sector, uint32_t bytes, uint32_t flags,
@@ -38,74 +31,61 @@ static int64_t ios_of_bin(struct analysis *a, unsigned int low_bit)
 			low_bit);
 }
 
-static void test_figures_by_hand(void **state)
+UNIT_TEST(test_figures_by_hand)
 {
-	struct made_trace f;
 	struct analysis *a;
 
-	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
-	gen_snap(f.g, T0, 0, 100, 100, 1, "dd");
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(made.g, T0, 0, 100, 100, 1, "dd");
 	/* in flight: 10..50, 20..40, 60..70, 90..; twice at once */
-	put(&f, 0x10, 0, 4096, 1, 10, 12, 50);
-	put(&f, 0x20, 8, 4096, 1, 20, 21, 40);	/* borders on the first, ends before it */
-	put(&f, 0x10, 1000, 8192, 1, 60, 60, 70);
-	put(&f, 0x30, 5000, 512, 0, 90, 95, 0);
-	gen_slice(f.g, T0 + 100 * MS);
-	made_open(&f);
-	a = f.a;
-	assert_int_equal(rows_one(a, "SELECT busy_ns FROM device_usage"), 60 * MS);
-	assert_int_equal(rows_one(a, "SELECT inflight_ns FROM device_usage"), 80 * MS);
-	assert_int_equal(rows_one(a, "SELECT depth_max FROM device_usage"), 2);
-	assert_int_equal(rows_one(a, "SELECT write_ios FROM device_usage"), 3);
-	assert_int_equal(rows_one(a, "SELECT write_bytes FROM device_usage"), 16384);
-	assert_int_equal(rows_one(a, "SELECT lat_sum_ns FROM device_usage"), 70 * MS);
+	put(&made, 0x10, 0, 4096, 1, 10, 12, 50);
+	put(&made, 0x20, 8, 4096, 1, 20, 21, 40);	/* borders on the first, ends before it */
+	put(&made, 0x10, 1000, 8192, 1, 60, 60, 70);
+	put(&made, 0x30, 5000, 512, 0, 90, 95, 0);
+	made_finish(&made, T0 + 100 * MS);
+	a = made.a;
+	rows_want(a, 60 * MS, "SELECT busy_ns FROM device_usage");
+	rows_want(a, 80 * MS, "SELECT inflight_ns FROM device_usage");
+	rows_want(a, 2, "SELECT depth_max FROM device_usage");
+	rows_want(a, 3, "SELECT write_ios FROM device_usage");
+	rows_want(a, 16384, "SELECT write_bytes FROM device_usage");
+	rows_want(a, 70 * MS, "SELECT lat_sum_ns FROM device_usage");
 	/* the last one is still open at the end, and two are at 30 ms */
-	assert_int_equal(rows_one(a, "SELECT open_ios FROM device_usage"), 1);
-	assert_int_equal(rows_one(a, "SELECT timed_ios FROM device_usage"), 3);
-	assert_int_equal(rows_one(a, "SELECT count(*) FROM open_requests"), 1);
-	assert_int_equal(rows_one(a, "SELECT open_ns FROM open_requests"), 10 * MS);
-	assert_int_equal(rows_one(a, "SELECT sum(open_ns) FROM open_requests(0, %lld)", 30 * MS),
-			 30 * MS);
+	rows_want(a, 1, "SELECT open_ios FROM device_usage");
+	rows_want(a, 3, "SELECT timed_ios FROM device_usage");
+	rows_want(a, 1, "SELECT count(*) FROM open_requests");
+	rows_want(a, 10 * MS, "SELECT open_ns FROM open_requests");
+	rows_want(a, 30 * MS, "SELECT sum(open_ns) FROM open_requests(0, %lld)", 30 * MS);
 	/* a window inside one request, and one in which nothing is going on */
-	assert_int_equal(
-		rows_one(a, "SELECT busy_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
-		5 * MS);
-	assert_int_equal(
-		rows_one(a, "SELECT depth_max FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS), 2);
-	assert_int_equal(
-		rows_one(a, "SELECT inflight_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),
-		10 * MS);
-	assert_int_equal(
-		rows_one(a, "SELECT count(*) FROM device_usage(%lld, %lld)", 72 * MS, 89 * MS), 0);
+	rows_want(a, 5 * MS, "SELECT busy_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS);
+	rows_want(a, 2, "SELECT depth_max FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS);
+	rows_want(a, 10 * MS, "SELECT inflight_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS);
+	rows_want(a, 0, "SELECT count(*) FROM device_usage(%lld, %lld)", 72 * MS, 89 * MS);
 
-	assert_int_equal(rows_one(a, "SELECT ios FROM io_pattern"), 3);
-	assert_int_equal(rows_one(a, "SELECT seq_ios FROM io_pattern"), 1);
-	assert_int_equal(rows_one(a, "SELECT size_p50_bytes FROM io_pattern"), 4096);
-	assert_int_equal(rows_one(a, "SELECT size_max_bytes FROM io_pattern"), 8192);
-	assert_int_equal(rows_one(a, "SELECT lat_p50_ns FROM io_usage"), 20 * MS);
-	assert_int_equal(rows_one(a, "SELECT queue_p90_ns FROM io_usage"), 2 * MS);
-	assert_int_equal(rows_one(a, "SELECT device_p999_ns FROM io_usage"), 38 * MS);
+	rows_want(a, 3, "SELECT ios FROM io_pattern");
+	rows_want(a, 1, "SELECT seq_ios FROM io_pattern");
+	rows_want(a, 4096, "SELECT size_p50_bytes FROM io_pattern");
+	rows_want(a, 8192, "SELECT size_max_bytes FROM io_pattern");
+	rows_want(a, 20 * MS, "SELECT lat_p50_ns FROM io_usage");
+	rows_want(a, 2 * MS, "SELECT queue_p90_ns FROM io_usage");
+	rows_want(a, 38 * MS, "SELECT device_p999_ns FROM io_usage");
 	/* 40, 20 and 10 ms: 2^25 is 33.6 ms, 2^24 16.8, 2^23 8.4 */
 	assert_int_equal(ios_of_bin(a, 25), 1);
 	assert_int_equal(ios_of_bin(a, 24), 1);
 	assert_int_equal(ios_of_bin(a, 23), 1);
-	assert_int_equal(
-		rows_one(a, "SELECT ios FROM latency_hist WHERE phase = 'queue' AND high_ns = 1"),
-		1);
-	made_close(&f);
+	rows_want(a, 1, "SELECT ios FROM latency_hist WHERE phase = 'queue' AND high_ns = 1");
 }
 
 /* Two of three requests fail. */
-static void test_requests_that_failed_are_counted(void **state)
+UNIT_TEST(test_requests_that_failed_are_counted)
 {
 	static const uint32_t status[] = { 5, 0, 28 };
 	struct report_request q;
-	struct made_trace f;
 	struct rows r;
 	uint32_t i;
 
-	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
-	gen_snap(f.g, T0, 0, 100, 100, 1, "dd");
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(made.g, T0, 0, 100, 100, 1, "dd");
 	for (i = 0; i < 3; i++) {
 		struct wire_request end = {
 			.hdr = { .ts_ns = T0 + (i * 10 + 5) * MS, .hook = WIRE_BLOCK_COMPLETE },
@@ -113,43 +93,38 @@ static void test_requests_that_failed_are_counted(void **state)
 			.done_bytes = 4096, .status = status[i],
 		};
 
-		put(&f, 0x10, i * 8, 4096, 0, i * 10, i * 10 + 1, 0);
-		gen_raw(f.g, &end, sizeof(end));
+		put(&made, 0x10, i * 8, 4096, 0, i * 10, i * 10 + 1, 0);
+		gen_raw(made.g, &end, sizeof(end));
 	}
-	gen_slice(f.g, T0 + 100 * MS);
-	made_open(&f);
-	assert_int_equal(rows_one(f.a, "SELECT errors FROM io_usage"), 2);
-	assert_int_equal(rows_one(f.a, "SELECT errors FROM device_usage"), 2);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM block_requests WHERE status > 0"), 2);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM block_requests WHERE "
-				       "(status, error) IN ((5, 'EIO'), (28, 'ENOSPC'))"), 2);
-	assert_int_equal(rows_one(f.a, "SELECT errno_name(110) = 'ETIMEDOUT' AND errno_name(0) "
-				       "IS NULL AND errno_name(9999) = 9999"), 1);
-	q = made_request(&f, "devices");
-	rows_report(&r, f.a, &q);
+	made_finish(&made, T0 + 100 * MS);
+	rows_want(made.a, 2, "SELECT errors FROM io_usage");
+	rows_want(made.a, 2, "SELECT errors FROM device_usage");
+	rows_want(made.a, 2, "SELECT count(*) FROM block_requests WHERE status > 0");
+	rows_want(made.a, 2, "SELECT count(*) FROM block_requests WHERE (status, error) IN ((5, "
+		  "'EIO'), (28, 'ENOSPC'))");
+	rows_want(made.a, 1, "SELECT errno_name(110) = 'ETIMEDOUT' AND errno_name(0) IS NULL AND "
+		  "errno_name(9999) = 9999");
+	q = made_request(&made, "devices");
+	rows_report(&r, made.a, &q);
 	for (i = 0; i < r.col_cnt && strcmp(r.names[i], "error"); i++)
 		;
 	assert_string_equal(rows_text(&r, 0, i), "EIO ENOSPC");
 	rows_done(&r);
-	made_close(&f);
 }
 
 /* As /proc/diskstats: zeroes are writes, a discard is not. */
-static void test_device_counts_zeroes_as_writes(void **state)
+UNIT_TEST(test_device_counts_zeroes_as_writes)
 {
 	static const uint32_t ops[] = { 0, 1, 9, 3, 2 };
-	struct made_trace f;
 
-	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	for (uint32_t i = 0; i < 5; i++)
-		put(&f, 0x10, i * 8, 4096, ops[i], i * 10, i * 10 + 1, i * 10 + 5);
-	gen_slice(f.g, T0 + 100 * MS);
-	made_open(&f);
-	assert_int_equal(rows_one(f.a, "SELECT read_ios FROM device_usage"), 1);
-	assert_int_equal(rows_one(f.a, "SELECT write_ios FROM device_usage"), 2);
-	assert_int_equal(rows_one(f.a, "SELECT write_bytes FROM device_usage"), 8192);
-	assert_int_equal(rows_one(f.a, "SELECT other_ios FROM device_usage"), 2);
-	made_close(&f);
+		put(&made, 0x10, i * 8, 4096, ops[i], i * 10, i * 10 + 1, i * 10 + 5);
+	made_finish(&made, T0 + 100 * MS);
+	rows_want(made.a, 1, "SELECT read_ios FROM device_usage");
+	rows_want(made.a, 2, "SELECT write_ios FROM device_usage");
+	rows_want(made.a, 8192, "SELECT write_bytes FROM device_usage");
+	rows_want(made.a, 2, "SELECT other_ios FROM device_usage");
 }
 
 /* A sum over a view in a window. every: length of the bins; 0: no bins. */
@@ -172,9 +147,7 @@ static int64_t of_ended(struct analysis *a, const char *sum, long long from, lon
 /* Compares every figure that is a sum with block_requests itself, for random windows. */
 static void check_windows(struct analysis *a, uint64_t seed, int64_t span)
 {
-	unsigned int i;
-
-	for (i = 0; i < 30; i++) {
+	for (unsigned int i = 0; i < 30; i++) {
 		int64_t from = (int64_t)(gen_random(&seed) % (uint64_t)span);
 		int64_t to = from + 1 + (int64_t)(gen_random(&seed) % (uint64_t)(span - from));
 		long long f = from, t = to, every = 1 + (to - from) / 7;
@@ -204,33 +177,20 @@ static void check_windows(struct analysis *a, uint64_t seed, int64_t span)
 	}
 }
 
-static void test_figures_equal_brute_force(void **state)
+UNIT_TEST(test_figures_equal_brute_force)
 {
 	struct gen_mix m = { .seed = 77, .now_ns = T0 };
-	struct made_trace f;
-	unsigned int i;
 
-	made_begin(&f, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
-	gen_mix_start(f.g, &m);
-	for (i = 0; i < 6; i++) {
-		gen_mix_run(f.g, &m, 8000);
-		gen_slice(f.g, m.now_ns + 1);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
+	gen_mix_start(made.g, &m);
+	for (unsigned int i = 0; i < 6; i++) {
+		gen_mix_run(made.g, &m, 8000);
+		gen_slice(made.g, m.now_ns + 1);
 	}
 	gen_mix_done(&m);
-	made_open(&f);
-	assert_true(rows_one(f.a, "SELECT count(*) FROM block_requests") > 200);
-	check_windows(f.a, 5, (int64_t)(trace_end_ns(f.t) - T0));
-	made_close(&f);
+	made_open(&made);
+	assert_true(rows_one(made.a, "SELECT count(*) FROM block_requests") > 200);
+	check_windows(made.a, 5, (int64_t)(trace_end_ns(made.t) - T0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figures_by_hand),
-		cmocka_unit_test(test_requests_that_failed_are_counted),
-		cmocka_unit_test(test_device_counts_zeroes_as_writes),
-		cmocka_unit_test(test_figures_equal_brute_force),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_END(made_close, made)

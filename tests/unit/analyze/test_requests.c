@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Requests of programs: which there are, who worked for them, and what their time went to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
 #include "bpf/wire.h"
 #include "format/event.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
-#define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
 #define LOCK 0x7f33a0012000ull
+
+static struct made_trace made;
 
 enum { A = 101, B, C, X = 201 };
 enum { POLL = 7, NANOSLEEP = 35, FUTEX = 202 };	/* system calls of x86-64 */
@@ -58,138 +53,109 @@ static int64_t part(struct made_trace *m, int64_t id, const char *kind, uint32_t
  * A begins request 17 and leaves it to nobody at 10 ms; B works for it from 20 ms on, waits for a
  * lock that C has from 30 to 60 ms, then for X to leave its CPU until 70 ms, and ends it at 80 ms.
  */
-static void test_parts_of_a_handed_over_request(void **state)
+UNIT_TEST(test_parts_of_a_handed_over_request)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, A);
-	enter(m.g, 0, 1, B);
-	enter(m.g, 0, 2, C);
-	gen_span(m.g, AT(5), 0, A, EVENT_SPAN_BEGIN, "GET", 17);
-	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_ATTACH, NULL, 0);
-	gen_span(m.g, AT(20), 1, B, EVENT_SPAN_ATTACH, NULL, 17);
-	gen_span(m.g, AT(25), 1, B, EVENT_SPAN_STEP, "save", 0);
-	leave(m.g, 30, 1, B, FUTEX, LOCK);
-	enter(m.g, 30, 1, X);
-	gen_wakeup(m.g, AT(60), 2, C, B, 0);
-	gen_switch(m.g, AT(70), 1, X, B, WIRE_F_PREEMPT);
-	gen_span(m.g, AT(80), 1, B, EVENT_SPAN_END, NULL, 17);
-	gen_slice(m.g, AT(100));
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE id = 17 "
-				  "AND name = 'GET' AND NOT failed AND NOT is_call"), 75 * MS);
-	assert_int_equal(part(&m, 17, "running", 0), 5 + 10 + 10);
-	assert_int_equal(part(&m, 17, "queued", 0), 10);
-	assert_int_equal(part(&m, 17, "lock", C), 30);
-	assert_int_equal(part(&m, 17, "cpu", X), 10);
-	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 100000000)"),
-			 75 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT start_ns * 1000 + dur_ns / 1000000 FROM "
-				  "request_steps(0, 100000000) WHERE step = 'save'"),
-			 25 * MS * 1000 + 55);
+	begin(&made);
+	enter(made.g, 0, 0, A);
+	enter(made.g, 0, 1, B);
+	enter(made.g, 0, 2, C);
+	gen_span(made.g, AT(5), 0, A, EVENT_SPAN_BEGIN, "GET", 17);
+	gen_span(made.g, AT(10), 0, A, EVENT_SPAN_ATTACH, NULL, 0);
+	gen_span(made.g, AT(20), 1, B, EVENT_SPAN_ATTACH, NULL, 17);
+	gen_span(made.g, AT(25), 1, B, EVENT_SPAN_STEP, "save", 0);
+	leave(made.g, 30, 1, B, FUTEX, LOCK);
+	enter(made.g, 30, 1, X);
+	gen_wakeup(made.g, AT(60), 2, C, B, 0);
+	gen_switch(made.g, AT(70), 1, X, B, WIRE_F_PREEMPT);
+	gen_span(made.g, AT(80), 1, B, EVENT_SPAN_END, NULL, 17);
+	made_finish(&made, AT(100));
+	rows_want(made.a, 75 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE id = 17 AND "
+		  "name = 'GET' AND NOT failed AND NOT is_call");
+	assert_int_equal(part(&made, 17, "running", 0), 5 + 10 + 10);
+	assert_int_equal(part(&made, 17, "queued", 0), 10);
+	assert_int_equal(part(&made, 17, "lock", C), 30);
+	assert_int_equal(part(&made, 17, "cpu", X), 10);
+	rows_want(made.a, 75 * MS, "SELECT sum(dur_ns) FROM request_time(0, 100000000)");
+	rows_want(made.a, 25 * MS * 1000 + 55, "SELECT start_ns * 1000 + dur_ns / 1000000 FROM "
+		  "request_steps(0, 100000000) WHERE step = 'save'");
 	/* it ends in the second window, with its whole length, and is open in the first */
-	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(50000000, 90000000)"),
-			 75 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 50000000) WHERE end_ns IS "
-				  "NULL"), 45 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 50000000)"),
-			 45 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM requests(85000000, 100000000)"), 0);
-	made_close(&m);
+	rows_want(made.a, 75 * MS, "SELECT sum(dur_ns) FROM request_time(50000000, 90000000)");
+	rows_want(made.a, 45 * MS, "SELECT dur_ns FROM requests(0, 50000000) WHERE end_ns IS NULL");
+	rows_want(made.a, 45 * MS, "SELECT sum(dur_ns) FROM request_time(0, 50000000)");
+	rows_want(made.a, 0, "SELECT count(*) FROM requests(85000000, 100000000)");
 }
 
 /* Calls of functions nest, and a return ends those inside it that have not returned. */
-static void test_calls_nest(void **state)
+UNIT_TEST(test_calls_nest)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, A);
-	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "outer", 0);
-	gen_span(m.g, AT(20), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
-	gen_span(m.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 0);
-	gen_span(m.g, AT(40), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
-	gen_span(m.g, AT(45), 0, A, EVENT_SPAN_BEGIN, "thrown", 0);
-	gen_span(m.g, AT(50), 0, A, EVENT_SPAN_END, "inner", 0);
-	gen_span(m.g, AT(90), 0, A, EVENT_SPAN_FAIL, NULL, 0);
+	begin(&made);
+	enter(made.g, 0, 0, A);
+	gen_span(made.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "outer", 0);
+	gen_span(made.g, AT(20), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
+	gen_span(made.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 0);
+	gen_span(made.g, AT(40), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
+	gen_span(made.g, AT(45), 0, A, EVENT_SPAN_BEGIN, "thrown", 0);
+	gen_span(made.g, AT(50), 0, A, EVENT_SPAN_END, "inner", 0);
+	gen_span(made.g, AT(90), 0, A, EVENT_SPAN_FAIL, NULL, 0);
 	/* ends of what never began */
-	gen_span(m.g, AT(91), 0, A, EVENT_SPAN_END, NULL, 0);
-	gen_span(m.g, AT(92), 0, A, EVENT_SPAN_END, NULL, 99);
-	gen_slice(m.g, AT(100));
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM requests(0, 100000000) WHERE name "
-				  "= 'inner' AND is_call"), 20 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
-				  "'outer' AND failed"), 80 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
-				  "'thrown' AND end_ns NOTNULL"), 5 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM requests(0, 100000000)"), 4);
-	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 100000000) WHERE "
-				  "name = 'outer' AND kind = 'running'"), 80 * MS);
-	made_close(&m);
+	gen_span(made.g, AT(91), 0, A, EVENT_SPAN_END, NULL, 0);
+	gen_span(made.g, AT(92), 0, A, EVENT_SPAN_END, NULL, 99);
+	made_finish(&made, AT(100));
+	rows_want(made.a, 20 * MS, "SELECT sum(dur_ns) FROM requests(0, 100000000) WHERE name = "
+		  "'inner' AND is_call");
+	rows_want(made.a, 80 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = 'outer' "
+		  "AND failed");
+	rows_want(made.a, 5 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = 'thrown' "
+		  "AND end_ns NOTNULL");
+	rows_want(made.a, 4, "SELECT count(*) FROM requests(0, 100000000)");
+	rows_want(made.a, 80 * MS, "SELECT sum(dur_ns) FROM request_time(0, 100000000) WHERE name "
+		  "= 'outer' AND kind = 'running'");
 }
 
 /* Ids belong to processes; another process ends the last one with an id that it did not begin. */
-static void test_ids_belong_to_processes(void **state)
+UNIT_TEST(test_ids_belong_to_processes)
 {
-	struct made_trace m;
-
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, A);
-	enter(m.g, 0, 1, X);
-	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "a", 1);
-	gen_span(m.g, AT(20), 1, X, EVENT_SPAN_BEGIN, "x", 1);
-	gen_span(m.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 1);
-	gen_span(m.g, AT(50), 1, X, EVENT_SPAN_END, NULL, 1);
-	gen_span(m.g, AT(60), 0, A, EVENT_SPAN_BEGIN, "far", 2);
-	gen_span(m.g, AT(65), 1, X, EVENT_SPAN_END, NULL, 2);
-	gen_slice(m.g, AT(100));
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
-				  "'a'"), 20 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
-				  "'x'"), 30 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
-				  "'far'"), 5 * MS);
-	made_close(&m);
+	begin(&made);
+	enter(made.g, 0, 0, A);
+	enter(made.g, 0, 1, X);
+	gen_span(made.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "a", 1);
+	gen_span(made.g, AT(20), 1, X, EVENT_SPAN_BEGIN, "x", 1);
+	gen_span(made.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 1);
+	gen_span(made.g, AT(50), 1, X, EVENT_SPAN_END, NULL, 1);
+	gen_span(made.g, AT(60), 0, A, EVENT_SPAN_BEGIN, "far", 2);
+	gen_span(made.g, AT(65), 1, X, EVENT_SPAN_END, NULL, 2);
+	made_finish(&made, AT(100));
+	rows_want(made.a, 20 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = 'a'");
+	rows_want(made.a, 30 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = 'x'");
+	rows_want(made.a, 5 * MS, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = 'far'");
 }
 
 /* One of four requests waits in poll until 20 ms are over. */
-static void test_the_slow_one_is_compared(void **state)
+UNIT_TEST(test_the_slow_one_is_compared)
 {
-	struct made_trace m;
 	struct rows r;
 
-	(void)state;
-	begin(&m);
-	enter(m.g, 0, 0, A);
+	begin(&made);
+	enter(made.g, 0, 0, A);
 	for (unsigned int i = 1; i <= 4; i++) {
-		gen_span(m.g, AT(10 * i), 0, A, EVENT_SPAN_BEGIN, "GET", i);
+		gen_span(made.g, AT(10 * i), 0, A, EVENT_SPAN_BEGIN, "GET", i);
 		if (i == 4) {
-			leave(m.g, 42, 0, A, POLL, 0);
-			gen_wakeup_in(m.g, AT(62), 0, 0, A, WIRE_F_IRQ, WIRE_CALL_TIMEOUT);
-			enter(m.g, 63, 0, A);
+			leave(made.g, 42, 0, A, POLL, 0);
+			gen_wakeup_in(made.g, AT(62), 0, 0, A, WIRE_F_IRQ, WIRE_CALL_TIMEOUT);
+			enter(made.g, 63, 0, A);
 		}
-		gen_span(m.g, AT(i == 4 ? 65 : 10 * i + 4), 0, A, EVENT_SPAN_END, NULL, i);
+		gen_span(made.g, AT(i == 4 ? 65 : 10 * i + 4), 0, A, EVENT_SPAN_END, NULL, i);
 	}
-	gen_slice(m.g, AT(100));
-	made_open(&m);
-	rows_sql(&r, m.a, "SELECT kind, slow_ns, others_ns, diff_ns, error_ns, answer FROM "
+	made_finish(&made, AT(100));
+	rows_sql(&r, made.a, "SELECT kind, slow_ns, others_ns, diff_ns, error_ns, answer FROM "
 		 "slow_requests(0, 100000000, 'GET') LIMIT 1");
 	assert_string_equal(rows_text(&r, 0, 5), "The slowest request (25.0 ms) waited 20.0 ms "
 			    "for events in poll, until a timeout; the others 0 ns");
 	assert_int_equal(rows_int(&r, 0, 3), 20 * MS);
 	assert_string_equal(rows_text(&r, 0, 4), "");	/* one request has no variance */
 	rows_done(&r);
-	assert_int_equal(rows_one(m.a, "SELECT sum(slow_ns) FROM slow_requests(0, 100000000, "
-				  "'GET')"), 25 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT sum(others_ns) FROM slow_requests(0, 100000000, "
-				  "'GET')"), 4 * MS);
-	made_close(&m);
+	rows_want(made.a, 25 * MS, "SELECT sum(slow_ns) FROM slow_requests(0, 100000000, 'GET')");
+	rows_want(made.a, 4 * MS, "SELECT sum(others_ns) FROM slow_requests(0, 100000000, 'GET')");
 }
 
 /* In any window of a random trace, the parts of each request add up to its length. */
@@ -200,10 +166,9 @@ static void one_seed(uint64_t seed)
 	uint32_t on[4] = { 0 };
 	uint64_t s = seed, ts = T0;
 	struct made_trace m;
-	unsigned int i;
 
 	begin(&m);
-	for (i = 0; i < 600; i++) {
+	for (unsigned int i = 0; i < 600; i++) {
 		unsigned int cpu = gen_random(&s) % 4, t = gen_random(&s) % 4;
 		uint32_t tid = on[cpu];
 		bool runs = false;
@@ -226,40 +191,27 @@ static void one_seed(uint64_t seed)
 		if (i % 100 == 99)
 			gen_slice(m.g, ++ts);
 	}
-	gen_slice(m.g, ts + 1);
-	made_open(&m);
-	for (i = 0; i < 8; i++) {
+	made_finish(&m, ts + 1);
+	for (unsigned int i = 0; i < 8; i++) {
 		long long end = (long long)(ts + 1 - T0), from = 0, to = end;
 
 		if (i) {
 			from = (long long)(gen_random(&s) % (uint64_t)end);
 			to = from + (long long)(gen_random(&s) % (uint64_t)(end - from + 1));
 		}
-		assert_int_equal(rows_one(m.a, "WITH r AS (SELECT name, id, start_ns, dur_ns FROM "
-			"requests(%lld, %lld)), p AS (SELECT name, id, start_ns, sum(dur_ns) AS "
-			"dur_ns FROM request_time(%lld, %lld) GROUP BY 1, 2, 3) SELECT count(*) "
-			"FROM (SELECT * FROM r WHERE dur_ns > 0 EXCEPT SELECT * FROM p UNION ALL "
-			"SELECT * FROM p EXCEPT SELECT * FROM r)", from, to, from, to), 0);
+		rows_want(m.a, 0, "WITH r AS (SELECT name, id, start_ns, dur_ns FROM "
+			  "requests(%lld, %lld)), p AS (SELECT name, id, start_ns, sum(dur_ns) AS "
+			  "dur_ns FROM request_time(%lld, %lld) GROUP BY 1, 2, 3) SELECT count(*) "
+			  "FROM (SELECT * FROM r WHERE dur_ns > 0 EXCEPT SELECT * FROM p UNION ALL "
+			  "SELECT * FROM p EXCEPT SELECT * FROM r)", from, to, from, to);
 	}
 	made_close(&m);
 }
 
-static void test_parts_add_up_in_any_window(void **state)
+UNIT_TEST(test_parts_add_up_in_any_window)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 30; seed++)
 		one_seed(seed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts_of_a_handed_over_request),
-		cmocka_unit_test(test_calls_nest),
-		cmocka_unit_test(test_ids_belong_to_processes),
-		cmocka_unit_test(test_the_slow_one_is_compared),
-		cmocka_unit_test(test_parts_add_up_in_any_window),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_END(made_close, made)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* scan_memo: which kept rows answer which query. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/engine/table.h"
+#include "tests/unit/unit_test.h"
 
 static const struct table_def plain = { .name = "plain", .col_cnt = 2, .arg_cnt = 1 },
 			      full = { .name = "full", .col_cnt = 2, .arg_cnt = 1,
@@ -42,7 +36,7 @@ static const struct rowbuf *find(const struct scan_memo *m, const struct table_d
 	return scan_memo_takes(m, def, &q) ? scan_memo_find(m, def, &q) : NULL;
 }
 
-static void test_rows_answer_an_equal_query(void **state)
+UNIT_TEST(test_rows_answer_an_equal_query)
 {
 	struct scan_memo *m = scan_memo_new();
 	char text[] = "row", arg[] = "comm";
@@ -65,7 +59,7 @@ static void test_rows_answer_an_equal_query(void **state)
 }
 
 /* cpu_usage groups by names if their columns are asked for. */
-static void test_other_columns_are_another_query(void **state)
+UNIT_TEST(test_other_columns_are_another_query)
 {
 	struct scan_memo *m = scan_memo_new();
 
@@ -76,7 +70,7 @@ static void test_other_columns_are_another_query(void **state)
 	scan_memo_free(m);
 }
 
-static void test_tables_of_events_are_not_kept(void **state)
+UNIT_TEST(test_tables_of_events_are_not_kept)
 {
 	struct scan_memo *m = scan_memo_new();
 	struct table_query q = query_of(3, "comm");
@@ -89,13 +83,4 @@ static void test_tables_of_events_are_not_kept(void **state)
 	scan_memo_free(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_answer_an_equal_query),
-		cmocka_unit_test(test_other_columns_are_another_query),
-		cmocka_unit_test(test_tables_of_events_are_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

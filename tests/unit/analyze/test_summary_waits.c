@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The summary's waiting: time in which threads waited, from hand-made events with known answers. */
-#include <string.h>
-
 #include "bpf/wire.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 
-#define MS 1000000ull
 #define T0 (1000 * MS)
 #define DEV 0x800000
 #define UNINTERRUPTIBLE 2
@@ -26,8 +23,6 @@ static void leave_in_d(struct gen *g, uint64_t ts, uint32_t tid)
  */
 static void make(struct made_trace *m)
 {
-	unsigned int i;
-
 	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	gen_snap(m->g, T0, 0, 100, 100, 1, "dd");
 	gen_snap(m->g, T0, 0, 200, 200, 1, "writer");
@@ -35,11 +30,11 @@ static void make(struct made_trace *m)
 	gen_switch(m->g, T0 + 5 * MS, 0, 0, 200, 0);
 	gen_block(m->g, T0 + 6 * MS, 0, 200, WIRE_BLOCK_ISSUE, 0x90, DEV, 9000, 4096, 1);
 	gen_switch(m->g, T0 + 10 * MS, 0, 200, 100, 0);
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		gen_block(m->g, T0 + 20 * MS, 0, 100, WIRE_BLOCK_ISSUE, 0x10 + i, DEV, 8 * i, 4096,
 			  0);
 	leave_in_d(m->g, T0 + 20 * MS, 100);
-	for (i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		gen_block(m->g, T0 + 60 * MS, 0, 0, WIRE_BLOCK_COMPLETE, 0x10 + i, DEV, 8 * i, 4096,
 			  0);
 	gen_wakeup(m->g, T0 + 60 * MS, 0, 0, 100, WIRE_F_IRQ);
@@ -50,17 +45,15 @@ static void make(struct made_trace *m)
 	gen_switch(m->g, T0 + 87 * MS, 0, 0, 300, 0);
 	gen_switch(m->g, T0 + 95 * MS, 0, 300, 0, 0);
 	gen_block(m->g, T0 + 96 * MS, 0, 0, WIRE_BLOCK_COMPLETE, 0x90, DEV, 9000, 4096, 1);
-	gen_slice(m->g, T0 + 100 * MS);
-	made_open(m);
+	made_finish(m, T0 + 100 * MS);
 }
 
 /* A column of the name's row in the summary's section Waiting; -1: there is no such row. */
 static int64_t waited(const struct rows *r, const char *comm, const char *column)
 {
-	unsigned int i;
 	int64_t row = -1;
 
-	for (i = 0; i < r->row_cnt; i++) {
+	for (unsigned int i = 0; i < r->row_cnt; i++) {
 		if (strcmp(rows_text(r, i, 0), "Waiting by name") != 0)
 			continue;
 		if (!strcmp(rows_text(r, i, 2), "comm") && !strcmp(rows_text(r, i, 3), comm))
@@ -123,8 +116,7 @@ UNIT_TEST(test_a_throttled_period_is_of_the_window_in_which_its_wait_ends)
 	gen_raw(m.g, &throttled, sizeof(throttled));
 	gen_switch(m.g, T0 + 50 * MS, 0, 0, 100, 0);
 	gen_switch(m.g, T0 + 60 * MS, 0, 100, 0, 0);
-	gen_slice(m.g, T0 + 100 * MS);
-	made_open(&m);
+	made_finish(&m, T0 + 100 * MS);
 	assert_int_equal(periods(&m, 0, 100), 1);
 	assert_int_equal(periods(&m, 0, 50), 0);
 	assert_int_equal(periods(&m, 50, 100), 1);

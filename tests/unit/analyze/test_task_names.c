@@ -5,10 +5,6 @@
  * signals; its wall clock is set; and it keeps a log. Sums by name, thread and process equal the
  * log's in every window, with an index and without.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
@@ -129,18 +125,17 @@ static void make_world(uint64_t seed)
 {
 	uint64_t ts = T0, since[2] = { T0, T0 };
 	int on[2] = { -1, -1 };
-	unsigned int i;
 
 	memset(&world, 0, sizeof(world));
 	world.seed = seed;
 	made_begin(&world.m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
-	for (i = 0; i < THREADS; i++) {
+	for (unsigned int i = 0; i < THREADS; i++) {
 		world.name_of[i] = i % NAMES;
 		gen_snap_full(world.m.g, T0, tid_of(i), pid_of(i), 1, 1 + i, names[i % NAMES],
 			      (int64_t[4]){ 0 }, 0, 0, 0, false);
 		world.since_of[i / 2] = T0;
 	}
-	for (i = 0; i < STEPS; i++) {
+	for (unsigned int i = 0; i < STEPS; i++) {
 		unsigned int cpu = (unsigned int)below(2);
 		int thread = on[cpu];
 
@@ -178,12 +173,12 @@ static void make_world(uint64_t seed)
 		}
 	}
 	world.end_ns = ts + 7;
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		if (on[i] >= 0)
 			log_ran((unsigned int)on[i], since[i], world.end_ns);
-	for (i = 0; i < PROCESSES; i++)
+	for (unsigned int i = 0; i < PROCESSES; i++)
 		log_had(i, world.end_ns);
-	for (i = 0; i < THREADS; i++)
+	for (unsigned int i = 0; i < THREADS; i++)
 		if (world.stopped_since[i])
 			world.stopped[world.stopped_cnt++] = (struct piece){
 				world.stopped_since[i], world.end_ns, i, 0, 0, 0 };
@@ -260,9 +255,8 @@ static void expect_window(struct analysis *a, const uint64_t w[2])
 {
 	int64_t by_comm = 0, by_process = 0, ns;
 	char number[16];
-	unsigned int i;
 
-	for (i = 0; i < NAMES; i++) {
+	for (unsigned int i = 0; i < NAMES; i++) {
 		ns = (int64_t)ran_ns(BY_COMM, i, w[0], w[1]);
 		by_comm += ns;
 		expect_sum(a, ns, "oncpu_ns", "cpu_usage", w, "", "WHERE comm_then =", shown(i));
@@ -275,7 +269,7 @@ static void expect_window(struct analysis *a, const uint64_t w[2])
 		expect_sum(a, had_bytes(i, w[1]), "now_bytes", "alloc_usage", w, ", 0, 'comm'",
 			   "WHERE source = 'rss' AND name =", shown(i));
 	}
-	for (i = 0; i < PROCESSES; i++) {
+	for (unsigned int i = 0; i < PROCESSES; i++) {
 		ns = (int64_t)ran_ns(BY_PROCESS, i, w[0], w[1]);
 		by_process += ns;
 		snprintf(number, sizeof(number), "%u", pid_of(2 * i));
@@ -283,7 +277,7 @@ static void expect_window(struct analysis *a, const uint64_t w[2])
 			   "JOIN processes USING (upid) WHERE pid =", number);
 	}
 	assert_int_equal(by_comm, by_process);
-	for (i = 0; i < THREADS; i++) {
+	for (unsigned int i = 0; i < THREADS; i++) {
 		snprintf(number, sizeof(number), "%u", tid_of(i));
 		expect_sum(a, (int64_t)ran_ns(BY_THREAD, i, w[0], w[1]), "oncpu_ns", "cpu_usage",
 			   w, "", "JOIN threads USING (utid) WHERE comm_then NOT NULL AND tid =",
@@ -313,9 +307,8 @@ UNIT_TEST(test_sums_by_name_are_the_logs)
 	for (uint64_t seed = 1; seed <= 2; seed++) {
 		make_world(seed);
 		assert_in_range(world.stopped_cnt, 100, 2 * STEPS);
-		assert_int_equal(rows_one(world.m.a, "SELECT max(real_ns - mono_ns) - "
-					  "min(real_ns - mono_ns) FROM clocks"),
-				 world.clock_max_ns - world.clock_min_ns);
+		rows_want(world.m.a, world.clock_max_ns - world.clock_min_ns, "SELECT max(real_ns "
+			  "- mono_ns) - min(real_ns - mono_ns) FROM clocks");
 		expect_windows(world.m.a);
 		analysis_use_index(world.m.a, &use);
 		expect_windows(world.m.a);
@@ -377,9 +370,8 @@ UNIT_TEST(test_a_process_is_labelled_with_the_windows_last_name)
 	rows_report(&r, world.m.a, &q);
 	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "bash"), "oncpu_ns"), 500);
 	rows_done(&r);
-	assert_int_equal(rows_one(world.m.a, "SELECT comm_at(upid, 599) = 'bash' AND "
-				  "comm_at(upid, 600) = 'sleep' FROM processes WHERE pid = 100"),
-			 1);
+	rows_want(world.m.a, 1, "SELECT comm_at(upid, 599) = 'bash' AND comm_at(upid, 600) = "
+		  "'sleep' FROM processes WHERE pid = 100");
 	made_close(&world.m);
 }
 
@@ -399,10 +391,9 @@ UNIT_TEST(test_the_command_has_its_own_name_from_its_birth)
 	gen_switch(world.m.g, T0 + 700, 0, 100, 0, 0);
 	gen_slice(world.m.g, T0 + 1000);
 	made_open(&world.m);
-	assert_int_equal(rows_one(world.m.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, NULL, 0) "
-				  "WHERE comm_then = 'sh'"), 600);
-	assert_int_equal(rows_one(world.m.a, "SELECT comm_at(upid, 1) = 'sh' FROM processes "
-				  "WHERE pid = 100"), 1);
+	rows_want(world.m.a, 600, "SELECT sum(oncpu_ns) FROM cpu_usage(0, NULL, 0) WHERE comm_then "
+		  "= 'sh'");
+	rows_want(world.m.a, 1, "SELECT comm_at(upid, 1) = 'sh' FROM processes WHERE pid = 100");
 	made_close(&world.m);
 }
 

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* totals(): the same as GROUP BY of the same table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/analyze.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 
@@ -20,12 +13,11 @@ static int setup(void **state)
 {
 	struct gen_mix m = { .seed = 21, .now_ns = T0 };
 	struct gen *g;
-	int i;
 
 	made_begin(&made, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0 });
 	g = made.g;
 	gen_mix_start(g, &m);
-	for (i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++) {
 		gen_mix_run(g, &m, 8000);
 		gen_slice(g, m.now_ns + 1);
 	}
@@ -44,7 +36,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_totals_equal_group_by(void **state)
+UNIT_TEST(test_totals_equal_group_by)
 {
 	/* arguments of totals(), columns to group by, value, and which rows */
 	static const char *const cases[][4] = {
@@ -68,9 +60,8 @@ static void test_totals_equal_group_by(void **state)
 	};
 	struct rows fast, slow;
 	char sql[1024], table[32];
-	unsigned int i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *const *c = cases[i];
 		const char *v = c[2];
 
@@ -95,7 +86,7 @@ static void test_totals_equal_group_by(void **state)
 	}
 }
 
-static void test_totals_without_columns_is_one_group(void **state)
+UNIT_TEST(test_totals_without_columns_is_one_group)
 {
 	struct rows r;
 
@@ -109,7 +100,7 @@ static void test_totals_without_columns_is_one_group(void **state)
 	rows_done(&r);
 }
 
-static void test_totals_sum_beyond_64_bits_is_a_real_number(void **state)
+UNIT_TEST(test_totals_sum_beyond_64_bits_is_a_real_number)
 {
 	struct rows r;
 
@@ -122,7 +113,7 @@ static void test_totals_sum_beyond_64_bits_is_a_real_number(void **state)
 	rows_done(&r);
 }
 
-static void test_totals_says_what_is_wrong_with_arguments(void **state)
+UNIT_TEST(test_totals_says_what_is_wrong_with_arguments)
 {
 	static const char *const cases[][2] = {
 		{ "NULL", "the name of a table" },
@@ -137,9 +128,8 @@ static void test_totals_says_what_is_wrong_with_arguments(void **state)
 	};
 	struct rows r;
 	char sql[256];
-	unsigned int i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct err e = { "" };
 
 		snprintf(sql, sizeof(sql), "SELECT * FROM totals(%s)", cases[i][0]);
@@ -149,14 +139,4 @@ static void test_totals_says_what_is_wrong_with_arguments(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_totals_equal_group_by),
-		cmocka_unit_test(test_totals_without_columns_is_one_group),
-		cmocka_unit_test(test_totals_sum_beyond_64_bits_is_a_real_number),
-		cmocka_unit_test(test_totals_says_what_is_wrong_with_arguments),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

@@ -4,8 +4,6 @@
  * the kernel's records to SQL, and the enders of such waits. Hand-made events, by ms.
  */
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "analyze/context/object_text.h"
@@ -15,7 +13,6 @@
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 
-#define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
 
@@ -129,8 +126,7 @@ static void make(struct made_trace *m)
 	wait_for(m->g, 260, WIRE_FILE_REGULAR, 0, false);
 	sleep_in_kernel(m->g, 270, GEN_COMPLETION);
 	gen_switch(m->g, AT(276), 0, 0, API, 0);
-	gen_slice(m->g, AT(280));
-	made_open(m);
+	made_finish(m, AT(280));
 }
 
 static const char *const wanted[] = {
@@ -144,46 +140,35 @@ static const char *const wanted[] = {
 
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
+static struct made_trace made;
+
 UNIT_TEST(test_switches_and_waits_that_ended_tell_what_the_thread_waited_for)
 {
-	struct made_trace m;
-	unsigned int i;
-
-	make(&m);
-	for (i = 0; i < WANTED; i++) {
-		assert_int_equal(rows_one(m.a, "SELECT ts_ns FROM switches WHERE "
-					       "object_name(call, object, utid, ts_ns) = '%s'",
-					 wanted[i]),
-				 10 * (i + 1) * MS);
-		assert_int_equal(rows_one(m.a, "SELECT min(wait_ns) FROM wait_ends "
-					       "WHERE waits AND object = '%s'", wanted[i]),
-				 5 * MS);
+	make(&made);
+	for (unsigned int i = 0; i < WANTED; i++) {
+		rows_want(made.a, 10 * (i + 1) * MS, "SELECT ts_ns FROM switches WHERE "
+			  "object_name(call, object, utid, ts_ns) = '%s'", wanted[i]);
+		rows_want(made.a, 5 * MS, "SELECT min(wait_ns) FROM wait_ends WHERE waits AND "
+			  "object = '%s'", wanted[i]);
 	}
 	/* a sleep in the kernel that is not for a lock is for the call's file, a pipe */
-	assert_int_equal(rows_one(m.a, "SELECT count(object_name(call, object)) FROM switches"),
-			 WANTED + 1);
-	assert_int_equal(rows_one(m.a, "SELECT wait_ns FROM wait_ends "
-				       "WHERE waits AND call = 'write' AND kind = 'pipe'"), 5 * MS);
-	assert_int_equal(rows_one(m.a, "SELECT wait_ns FROM wait_ends JOIN threads AS t ON t.utid "
-				       "= ender_utid WHERE waits AND call = 'write' AND "
-				       "kind = 'lock' AND comm = 'db'"), 5 * MS);
+	rows_want(made.a, WANTED + 1, "SELECT count(object_name(call, object)) FROM switches");
+	rows_want(made.a, 5 * MS, "SELECT wait_ns FROM wait_ends WHERE waits AND call = 'write' "
+		  "AND kind = 'pipe'");
+	rows_want(made.a, 5 * MS, "SELECT wait_ns FROM wait_ends JOIN threads AS t ON t.utid = "
+		  "ender_utid WHERE waits AND call = 'write' AND kind = 'lock' AND comm = 'db'");
 	/* one sleep is for a regular file, which has no object */
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends WHERE waits"), WANTED + 2);
-	made_close(&m);
+	rows_want(made.a, WANTED + 2, "SELECT count(*) FROM wait_ends WHERE waits");
 }
 
 /* An interrupt delivers data from another machine, or a connection to a listening socket. */
 UNIT_TEST(test_who_sent_from_this_machine_ended_the_wait)
 {
-	struct made_trace m;
-
-	make(&m);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends JOIN threads AS t "
-				       "ON t.utid = ender_utid WHERE waits AND comm = 'db' "
-				       "AND object LIKE 'tcp 127%%'"), 1);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends WHERE waits AND irq "
-				       "AND ender_utid IS NULL AND object LIKE 'tcp %%'"), 2);
-	made_close(&m);
+	make(&made);
+	rows_want(made.a, 1, "SELECT count(*) FROM wait_ends JOIN threads AS t ON t.utid = "
+		  "ender_utid WHERE waits AND comm = 'db' AND object LIKE 'tcp 127%%'");
+	rows_want(made.a, 2, "SELECT count(*) FROM wait_ends WHERE waits AND irq AND ender_utid IS "
+		  "NULL AND object LIKE 'tcp %%'");
 }
 
 UNIT_TEST(test_two_ends_are_on_one_machine_if_their_addresses_are_one)
@@ -201,12 +186,9 @@ UNIT_TEST(test_two_ends_are_on_one_machine_if_their_addresses_are_one)
 /* A lock has no name if its process is unknown. */
 UNIT_TEST(test_object_name_without_a_thread_is_the_address)
 {
-	struct made_trace m;
-
-	make(&m);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM switches WHERE "
-				       "object_name(call, object) LIKE '_f33a00120__'"), 4);
-	made_close(&m);
+	make(&made);
+	rows_want(made.a, 4, "SELECT count(*) FROM switches WHERE object_name(call, object) LIKE "
+		  "'_f33a00120__'");
 }
 
 /* Protocols, ports and which ends are on one machine stay; paths and addresses do not. */
@@ -222,31 +204,25 @@ UNIT_TEST(test_redaction_leaves_of_a_socket_what_tells_nothing)
 		"kernel lock in pipe_write",
 	};
 	const struct redact_options o = { .salt = "x", .salt_bytes = 1 };
-	struct made_trace m;
 	struct redact_result r;
 	struct analysis *a;
 	struct trace *t;
-	struct err e = { "" };
 	char path[100];
-	unsigned int i;
 
-	make(&m);
-	snprintf(path, sizeof(path), "%s/redacted", m.dir);
-	assert_int_equal(trace_redact(m.t, path, &o, &r, &e), 0);
+	make(&made);
+	snprintf(path, sizeof(path), "%s/redacted", made.dir);
+	assert_int_equal(trace_redact(made.t, path, &o, &r, NULL), 0);
 	assert_int_equal(trace_open(&t, path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
-	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-		assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE ts_ns = %u "
-					     "AND object_name(call, object, utid, ts_ns) GLOB '%s'",
-					  10000000 * (i + 1), patterns[i]), 1);
-	assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE object_name(call, "
-				     "object) GLOB '*db*' OR object_name(call, object, utid, "
-				     "ts_ns) GLOB '*10.0*' OR object_name(call, object, utid, "
-				     "ts_ns) GLOB '*prog)' OR object_name(call, object) GLOB "
-				     "'/var*'"), 0);
+	for (unsigned int i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		rows_want(a, 1, "SELECT count(*) FROM switches WHERE ts_ns = %u AND "
+			  "object_name(call, object, utid, ts_ns) GLOB '%s'", 10000000 * (i + 1),
+			  patterns[i]);
+	rows_want(a, 0, "SELECT count(*) FROM switches WHERE object_name(call, object) GLOB '*db*' "
+		  "OR object_name(call, object, utid, ts_ns) GLOB '*10.0*' OR object_name(call, "
+		  "object, utid, ts_ns) GLOB '*prog)' OR object_name(call, object) GLOB '/var*'");
 	analysis_close(a);
 	trace_close(t);
-	made_close(&m);
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

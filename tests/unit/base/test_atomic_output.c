@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A tree is removed while another process still adds files to it. */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
@@ -74,9 +68,8 @@ static void item(char at[300], const char *dir_path, int number)
 static void *remove_items(void *ctx)
 {
 	char at[300];
-	int i;
 
-	for (i = ITEMS; i-- > 0;) {
+	for (int i = ITEMS; i-- > 0;) {
 		item(at, ctx, i);
 		(void)rmdir(at);
 	}
@@ -137,13 +130,11 @@ UNIT_TEST(test_the_item_is_called_as_the_output)
 	static const char *const names[][2] = { { "a", "/a" },	   { "./b.db", "/b.db" },
 						{ "c/", "/c" },	   { ".", "/new" },
 						{ "./..", "/new" }, { "./...", "/..." } };
-	struct err e = { "" };
-	unsigned int i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct atomic_output o;
 
-		assert_int_equal(atomic_output_begin(&o, names[i][0], false, &e), 0);
+		assert_int_equal(atomic_output_begin(&o, names[i][0], false, NULL), 0);
 		assert_string_equal(o.path + strlen(o.dir), names[i][1]);
 		atomic_output_drop(&o);
 	}

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The small helpers of src/base. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/crc32c.h"
@@ -42,9 +37,8 @@ UNIT_TEST(test_err_without_text_names_the_errno)
 UNIT_TEST(test_err_prefix_never_overflows)
 {
 	struct err e = { 0 };
-	int i;
 
-	for (i = 0; i < 200; i++)
+	for (int i = 0; i < 200; i++)
 		err_prefix(&e, -EINVAL, "prefix number %d", i);
 	assert_true(strlen(e.text) < sizeof(e.text));
 }
@@ -53,9 +47,8 @@ UNIT_TEST(test_varint_round_trip)
 {
 	uint64_t seed = 1, v, got;
 	uint8_t b[VARINT_MAX_BYTES];
-	int i;
 
-	for (i = 0; i < 200000; i++) {
+	for (int i = 0; i < 200000; i++) {
 		uint8_t *end;
 
 		v = i < 64     ? (uint64_t)1 << i
@@ -140,10 +133,9 @@ UNIT_TEST(test_hash_map_against_an_array)
 	struct hash_map m = { 0 };
 	uint64_t seed = 9;
 	size_t cnt = 0;
-	int i;
 
 	memset(model, 0, sizeof(model));
-	for (i = 0; i < 400000; i++) {
+	for (int i = 0; i < 400000; i++) {
 		/* keys that share low or high bits, as pids and addresses do */
 		uint64_t k = gen_random(&seed) % N, key = k & 1 ? k << 40 : k;
 
@@ -185,10 +177,9 @@ UNIT_TEST(test_array_order_keeps_equal_ones_in_place)
 	enum { N = 1000 };
 	static uint64_t rows[N][2];
 	uint64_t seed = 5;
-	unsigned int shift;
 	size_t *order, i;
 
-	for (shift = 0; shift < 64; shift += 7) {
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
 		for (i = 0; i < N; i++)
 			rows[i][0] = i % 2 ? gen_random(&seed) % 50 << shift :
 					     gen_random(&seed) >> shift;
@@ -211,11 +202,10 @@ UNIT_TEST(test_strpool_keeps_one_copy)
 	struct strpool *p;
 	const char *a, *b;
 	char s[32], big[100000];
-	int i;
 
 	assert_int_equal(strpool_new(&p), 0);
 	a = strpool_put(p, "hello");
-	for (i = 0; i < 20000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		snprintf(s, sizeof(s), "string %d", i);
 		assert_string_equal(strpool_put(p, s), s);
 	}

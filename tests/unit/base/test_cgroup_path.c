@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The forms of cgroup paths of container managers and systemd. */
-#include <string.h>
-
 #include "base/cgroup_path.h"
 #include "tests/unit/unit_test.h"
 
@@ -38,8 +36,7 @@ static const struct path_case {
 	{ "/machine.slice/libpod-" A ".scope", "podman:0123456789ab", "libpod-" A ".scope" },
 	{ "/machine.slice/libpod-conmon-" A ".scope", "", "libpod-conmon-" A ".scope" },
 	{ "/libpod_parent/libpod-" A, "podman:0123456789ab", "" },
-	{ "/system.slice/nerdctl-" A ".scope", "containerd:0123456789ab",
-	  "nerdctl-" A ".scope" },
+	{ "/system.slice/nerdctl-" A ".scope", "containerd:0123456789ab", "nerdctl-" A ".scope" },
 	{ "/default/" A, "container:0123456789ab", "" },
 	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_
 	  ".slice/cri-containerd-" A ".scope",

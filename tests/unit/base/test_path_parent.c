@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The directory of a new trace: links are followed only if no other user can have made them. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "store/files.h"
 #include "store/store_writer.h"
+#include "tests/unit/unit_test.h"
 
 /* store_backup(): only the caller is trusted. */
 #define NO_USER ((uid_t)-1)
@@ -57,7 +49,7 @@ static long inode(const char *path)
 	return (long)st.st_ino;
 }
 
-static void test_place_is_parent_and_name(void **state)
+UNIT_TEST_IN(test_place_is_parent_and_name, setup, teardown)
 {
 	char name[NAME_MAX + 1], path[200];
 
@@ -77,7 +69,7 @@ static void test_place_is_parent_and_name(void **state)
 	assert_int_equal(where("file/t", name), -ENOTDIR);
 }
 
-static void test_place_follows_own_links(void **state)
+UNIT_TEST_IN(test_place_follows_own_links, setup, teardown)
 {
 	char name[NAME_MAX + 1], path[200];
 
@@ -93,7 +85,7 @@ static void test_place_follows_own_links(void **state)
 	assert_int_equal(where("a/../relative", name), inode("."));
 }
 
-static void test_place_refuses_links_of_others_where_others_write(void **state)
+UNIT_TEST_IN(test_place_refuses_links_of_others_where_others_write, setup, teardown)
 {
 	char name[NAME_MAX + 1];
 
@@ -119,7 +111,7 @@ static void test_place_refuses_links_of_others_where_others_write(void **state)
 	assert_int_equal(where("open/theirs/t", name), inode("a"));
 }
 
-static void test_place_follows_links_of_root_for_everybody(void **state)
+UNIT_TEST_IN(test_place_follows_links_of_root_for_everybody, setup, teardown)
 {
 	char name[NAME_MAX + 1];
 	long got_root, got_theirs;
@@ -142,7 +134,7 @@ static void test_place_follows_links_of_root_for_everybody(void **state)
 	assert_int_equal(got_theirs, -ELOOP);
 }
 
-static void test_trace_is_not_made_through_anothers_link(void **state)
+UNIT_TEST_IN(test_trace_is_not_made_through_anothers_link, setup, teardown)
 {
 	struct store_config nobody = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct store_writer *w;
@@ -168,7 +160,7 @@ static void test_trace_is_not_made_through_anothers_link(void **state)
 	assert_int_equal(store_writer_create(&w, "open/pre", &nobody, NULL), -EEXIST);
 }
 
-static void test_anothers_trace_is_not_moved_where_others_write(void **state)
+UNIT_TEST_IN(test_anothers_trace_is_not_moved_where_others_write, setup, teardown)
 {
 	struct store_config nobody = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct store_writer *w;
@@ -193,7 +185,7 @@ static void test_anothers_trace_is_not_moved_where_others_write(void **state)
 }
 
 /* Another process replaced the new directory with another directory of ours, which is not empty. */
-static void test_swapped_directory_is_refused(void **state)
+UNIT_TEST_IN(test_swapped_directory_is_refused, setup, teardown)
 {
 	uid_t uid;
 	mode_t mode;
@@ -233,7 +225,7 @@ static int make_swapped(void *ctx, const char *name, mode_t mode)
 	return 0;
 }
 
-static void test_trace_is_not_made_in_anothers_empty_directory(void **state)
+UNIT_TEST_IN(test_trace_is_not_made_in_anothers_empty_directory, setup, teardown)
 {
 	struct files swaps = files_kernel;
 	struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1, .files = &swaps };
@@ -254,7 +246,7 @@ static void test_trace_is_not_made_in_anothers_empty_directory(void **state)
 	assert_int_equal(access("open-to-all/manifest", F_OK), -1);
 }
 
-static void test_files_are_new_ones(void **state)
+UNIT_TEST_IN(test_files_are_new_ones, setup, teardown)
 {
 	int dir_fd = open(".", O_RDONLY | O_DIRECTORY), fd;
 
@@ -268,24 +260,4 @@ static void test_files_are_new_ones(void **state)
 	close(dir_fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_place_is_parent_and_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_place_follows_own_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_place_refuses_links_of_others_where_others_write, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_trace_is_not_made_through_anothers_link, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_anothers_trace_is_not_moved_where_others_write,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_place_follows_links_of_root_for_everybody,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_swapped_directory_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_trace_is_not_made_in_anothers_empty_directory,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_are_new_ones, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

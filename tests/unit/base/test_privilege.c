@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Giving up capabilities: each thread does it for itself, and a forgotten thread is found. */
-#include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/privilege.h"
 #include "tests/unit/unit_test.h"

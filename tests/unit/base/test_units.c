@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Tests of units and utf8: a written number becomes exactly that integer. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/units.h"
 #include "base/textsafe.h"
+#include "tests/unit/unit_test.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-static void test_units_reads_durations_exactly(void **state)
+UNIT_TEST(test_units_reads_durations_exactly)
 {
 	static const struct {
 		const char *text;
@@ -54,7 +46,7 @@ static void test_units_reads_durations_exactly(void **state)
 	}
 }
 
-static void test_units_refuses_what_is_no_duration(void **state)
+UNIT_TEST(test_units_refuses_what_is_no_duration)
 {
 	static const struct {
 		const char *text;
@@ -91,7 +83,7 @@ static void test_units_refuses_what_is_no_duration(void **state)
 	}
 }
 
-static void test_units_reads_sizes(void **state)
+UNIT_TEST(test_units_reads_sizes)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +117,7 @@ static void test_units_reads_sizes(void **state)
 	}
 }
 
-static void test_units_refuses_what_is_no_size(void **state)
+UNIT_TEST(test_units_refuses_what_is_no_size)
 {
 	static const char *const cases[] = { "",	"M",	  "64m",  "64MB/s",	"-1",
 					     "1 MiB x", "64 Mib", "0x10", "16777216TiB" };
@@ -141,7 +133,7 @@ static void test_units_refuses_what_is_no_size(void **state)
 	}
 }
 
-static void test_units_counts_are_digits_only(void **state)
+UNIT_TEST(test_units_counts_are_digits_only)
 {
 	uint64_t v = 77;
 
@@ -153,7 +145,7 @@ static void test_units_counts_are_digits_only(void **state)
 	assert_int_equal(units_parse_count("", &v, NULL), -EINVAL);
 }
 
-static void test_units_writes_three_digits_and_carries(void **state)
+UNIT_TEST(test_units_writes_three_digits_and_carries)
 {
 	static const struct {
 		uint64_t v;
@@ -187,7 +179,7 @@ static void test_units_writes_three_digits_and_carries(void **state)
 	}
 }
 
-static void test_units_groups_thousands(void **state)
+UNIT_TEST(test_units_groups_thousands)
 {
 	char buf[UNITS_TEXT_MAX];
 
@@ -201,7 +193,7 @@ static void test_units_groups_thousands(void **state)
 			    "-9,223,372,036,854,775,808");
 }
 
-static void test_units_instants_are_exact_and_can_be_typed_back(void **state)
+UNIT_TEST(test_units_instants_are_exact_and_can_be_typed_back)
 {
 	static const uint64_t cases[] = {
 		0, 1, 1000, 1500000000, 1500000001, 1234567000, 86400000000000ull
@@ -220,7 +212,7 @@ static void test_units_instants_are_exact_and_can_be_typed_back(void **state)
 	assert_string_equal(units_format_instant(buf, sizeof(buf), -500000), "-0.000500");
 }
 
-static void test_utf8_accepts_exactly_what_the_rfc_does(void **state)
+UNIT_TEST(test_utf8_accepts_exactly_what_the_rfc_does)
 {
 	static const struct {
 		const char *bytes;
@@ -254,7 +246,7 @@ static void test_utf8_accepts_exactly_what_the_rfc_does(void **state)
 	}
 }
 
-static void test_utf8_knows_unsafe_characters(void **state)
+UNIT_TEST(test_utf8_knows_unsafe_characters)
 {
 	static const uint32_t unsafe[] = { 0,	   0x1b,   0x7f,    0x85,   0x9b,   0xad,
 					   0x200b, 0x200e, 0x2028,  0x202e, 0x2066, 0xfeff,
@@ -274,20 +266,4 @@ static void test_utf8_knows_unsafe_characters(void **state)
 	assert_int_equal(utf8_cells('a'), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units_reads_durations_exactly),
-		cmocka_unit_test(test_units_refuses_what_is_no_duration),
-		cmocka_unit_test(test_units_reads_sizes),
-		cmocka_unit_test(test_units_refuses_what_is_no_size),
-		cmocka_unit_test(test_units_counts_are_digits_only),
-		cmocka_unit_test(test_units_writes_three_digits_and_carries),
-		cmocka_unit_test(test_units_groups_thousands),
-		cmocka_unit_test(test_units_instants_are_exact_and_can_be_typed_back),
-		cmocka_unit_test(test_utf8_accepts_exactly_what_the_rfc_does),
-		cmocka_unit_test(test_utf8_knows_unsafe_characters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A pool does every piece once, and begins none after the first failure. */
-#include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/workers.h"
 #include "tests/unit/gen/refuse_call.h"
@@ -88,14 +85,13 @@ UNIT_TEST(test_workers_without_pieces_end)
 UNIT_TEST(test_workers_return_the_first_failure_and_stop)
 {
 	struct err e = { "" };
-	unsigned int i;
 	struct job j;
 
 	init(&j, PIECES, 1, fail_piece);
 	assert_int_equal(workers_run(&j.w, &e), -EIO);
 	assert_string_equal(e.text, "piece 7");
 	assert_true(j.w.stop);
-	for (i = 0; i < PIECES; i++)
+	for (unsigned int i = 0; i < PIECES; i++)
 		assert_int_equal(j.done[i], i <= BAD_PIECE);
 }
 

@@ -2,10 +2,6 @@
 /*
  * Tests of rules and verdicts: the meaning of a rule's words, and that missing data never passes.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/assert/verdict.h"
 #include "tests/unit/unit_test.h"
 

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Tests of align: bins begin at whole multiples of UTC, and say by how much they do not. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "analyze/engine/align.h"
 #include "cmd/input/hosts.h"
 #include "cmd/render/render.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define S 1000000000ull
 #define SLEEP (3600 * S + S / 10)
@@ -41,7 +32,7 @@ static struct trace *make(char dir[64])
 	return t;
 }
 
-static void test_align_widens_a_window_to_whole_bins(void **state)
+UNIT_TEST(test_align_widens_a_window_to_whole_bins)
 {
 	char dir[64];
 	struct trace *t = make(dir);
@@ -64,38 +55,37 @@ static void test_align_widens_a_window_to_whole_bins(void **state)
 }
 
 /* The wall clock named the window. Its readings are some microseconds apart. */
-static void test_align_adds_no_bin_for_a_clock_that_drifts(void **state)
+UNIT_TEST(test_align_adds_no_bin_for_a_clock_that_drifts)
 {
 	char dir[64];
 	struct trace *t = make(dir);
 	uint64_t from = 3 * S - 1, to = 4 * S + 2000;
-	struct err e = { "" };
 
-	assert_int_equal(align_window(t, S, &from, &to, &e), 0);
+	assert_int_equal(align_window(t, S, &from, &to, NULL), 0);
 	assert_int_equal(from, 3 * S);
 	assert_int_equal(to, 4 * S);
 	/* short bins are not shortened by much, and a window shorter than that has one bin */
 	from = 3 * S - 200000;
 	to = from + 100000;
-	assert_int_equal(align_window(t, S / 1000, &from, &to, &e), 0);
+	assert_int_equal(align_window(t, S / 1000, &from, &to, NULL), 0);
 	assert_int_equal(from, 3 * S - S / 1000);
 	assert_int_equal(to, 3 * S);
 	from = 3 * S - 100000;
 	to = 3 * S + 50000;
-	assert_int_equal(align_window(t, S / 1000, &from, &to, &e), 0);
+	assert_int_equal(align_window(t, S / 1000, &from, &to, NULL), 0);
 	assert_int_equal(from, 3 * S);
 	assert_int_equal(to, 3 * S + S / 1000);
 	/* the trace's own edges are not readings of the wall clock: the whole trace stays in */
 	from = trace_start_ns(t);
 	to = trace_end_ns(t);
-	assert_int_equal(align_window(t, 500187000, &from, &to, &e), 0);
+	assert_int_equal(align_window(t, 500187000, &from, &to, NULL), 0);
 	assert_true(from <= trace_start_ns(t));
 	assert_true(to >= trace_end_ns(t));
 	trace_close(t);
 	gen_remove_dir(dir);
 }
 
-static void test_align_says_how_far_a_bin_is_from_its_multiple(void **state)
+UNIT_TEST(test_align_says_how_far_a_bin_is_from_its_multiple)
 {
 	char dir[64];
 	struct trace *t = make(dir);
@@ -121,13 +111,4 @@ static void test_align_says_how_far_a_bin_is_from_its_multiple(void **state)
 	gen_remove_dir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_align_widens_a_window_to_whole_bins),
-		cmocka_unit_test(test_align_adds_no_bin_for_a_clock_that_drifts),
-		cmocka_unit_test(test_align_says_how_far_a_bin_is_from_its_multiple),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Tests of text output: textsafe, the three formats of render, opts and nearest. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cmd/render/say.h"
 #include "cmd/input/opts.h"
 #include "cmd/render/sparkline.h"
 #include "cmd/render/render.h"
 #include "base/textsafe.h"
+#include "tests/unit/unit_test.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- textsafe ---- */
 
-static void test_textsafe_lets_no_control_byte_through(void **state)
+UNIT_TEST(test_textsafe_lets_no_control_byte_through)
 {
 	char dst[TEXTSAFE_JSON_MAX(4) + 1], src[4];
 
@@ -51,7 +42,7 @@ static void test_textsafe_lets_no_control_byte_through(void **state)
 	}
 }
 
-static void test_textsafe_escapes_for_terminals(void **state)
+UNIT_TEST(test_textsafe_escapes_for_terminals)
 {
 	static const struct {
 		const char *src, *want;
@@ -85,7 +76,7 @@ static void test_textsafe_escapes_for_terminals(void **state)
 	}
 }
 
-static void test_textsafe_stays_within_its_buffer(void **state)
+UNIT_TEST(test_textsafe_stays_within_its_buffer)
 {
 	char dst[8];
 
@@ -99,7 +90,7 @@ static void test_textsafe_stays_within_its_buffer(void **state)
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-static void test_textsafe_cuts_at_cells(void **state)
+UNIT_TEST(test_textsafe_cuts_at_cells)
 {
 	char a[9] = "abcdef", b[6] = "abc", c[12] = "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
 
@@ -111,7 +102,7 @@ static void test_textsafe_cuts_at_cells(void **state)
 	assert_string_equal(c, "\xe4\xb8\xad" ELLIPSIS);
 }
 
-static void test_textsafe_cuts_paths_in_the_middle(void **state)
+UNIT_TEST(test_textsafe_cuts_paths_in_the_middle)
 {
 	char a[] = "/usr/share/man/man1/ls.1.gz  ", b[] = "/abc";
 	char c[] = "\xe4\xb8\xad\xe4\xb8\xadxy";
@@ -136,7 +127,7 @@ static void assert_csv(const char *src, const char *want)
 	assert_string_equal(dst, want);
 }
 
-static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
+UNIT_TEST(test_textsafe_quotes_csv_and_stops_formulas)
 {
 	assert_csv("make", "make");
 	assert_csv("", "\"\"");
@@ -159,7 +150,7 @@ static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
 	assert_csv("a=b", "a=b");
 }
 
-static void test_textsafe_leaves_no_markup_in_html(void **state)
+UNIT_TEST(test_textsafe_leaves_no_markup_in_html)
 {
 	static const char src[] = "<a href=\"x\">&\x1b'</a>";
 	char dst[TEXTSAFE_HTML_MAX(sizeof(src))];
@@ -168,7 +159,7 @@ static void test_textsafe_leaves_no_markup_in_html(void **state)
 	assert_string_equal(dst, "&lt;a href=&quot;x&quot;&gt;&amp;\\x1b'&lt;/a&gt;");
 }
 
-static void test_textsafe_leaves_no_markup_in_markdown(void **state)
+UNIT_TEST(test_textsafe_leaves_no_markup_in_markdown)
 {
 	static const char src[] = "a|b*_`[x](www.x.y) @me <b> http://x #1 a.b\x1b";
 	char dst[TEXTSAFE_MARKDOWN_MAX(sizeof(src))];
@@ -187,7 +178,7 @@ static void assert_json(const char *src, size_t n, const char *want)
 	assert_string_equal(dst, want);
 }
 
-static void test_textsafe_makes_valid_json_strings(void **state)
+UNIT_TEST(test_textsafe_makes_valid_json_strings)
 {
 	assert_json("make", 4, "\"make\"");
 	assert_json("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
@@ -223,10 +214,10 @@ static struct value val_text(const char *s)
 	return (struct value){ .type = VALUE_TEXT, .text = s, .text_bytes = strlen(s) };
 }
 
-/* Renders row_cnt rows that differ in the pid; the caller frees the text. */
-static char *render(const struct render_options *options, unsigned int row_cnt)
+/* Renders rows of cnt values each, which follow one another. The caller frees the text. */
+static char *rendered(struct render_options o, unsigned int cnt, const char *const *cols,
+		      const struct value *values, unsigned int row_cnt)
 {
-	struct render_options o = *options;
 	const struct row_sink *sink;
 	struct render *r;
 	char *text = NULL;
@@ -235,23 +226,41 @@ static char *render(const struct render_options *options, unsigned int row_cnt)
 	o.out = open_memstream(&text, &size);
 	assert_int_equal(render_new(&r, &o), 0);
 	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 6, names), 0);
-	for (unsigned int i = 0; i < row_cnt; i++) {
-		const struct value row[] = {
-			val_int(1000 + i), val_text(i ? "=x\x1b" : "make"),
-			val_int(12345678), val_real(100.0 / 3.0),
-			val_int(-2097152), { .type = VALUE_NULL },
-		};
-
-		assert_int_equal(sink->row(sink->ctx, row), 0);
-	}
+	assert_int_equal(sink->begin(sink->ctx, cnt, cols), 0);
+	for (unsigned int i = 0; i < row_cnt; i++)
+		assert_int_equal(sink->row(sink->ctx, values + i * cnt), 0);
 	assert_int_equal(sink->end(sink->ctx), 0);
 	render_free(r);
 	fclose(o.out);
 	return text;
 }
 
-static void test_render_writes_raw_csv(void **state)
+static void assert_rendered(struct render_options o, unsigned int cnt, const char *const *cols,
+			    const struct value *values, unsigned int row_cnt, const char *want)
+{
+	char *text = rendered(o, cnt, cols, values, row_cnt);
+
+	assert_string_equal(text, want);
+	free(text);
+}
+
+/* Renders row_cnt rows that differ in the pid; the caller frees the text. */
+static char *render(const struct render_options *o, unsigned int row_cnt)
+{
+	struct value *values = calloc(row_cnt + 1, 6 * sizeof(*values));
+	char *text;
+
+	for (unsigned int i = 0; i < row_cnt; i++)
+		memcpy(values + 6 * i, (const struct value[]){
+				val_int(1000 + i), val_text(i ? "=x\x1b" : "make"),
+				val_int(12345678), val_real(100.0 / 3.0),
+				val_int(-2097152), value_null() }, 6 * sizeof(*values));
+	text = rendered(*o, 6, names, values, row_cnt);
+	free(values);
+	return text;
+}
+
+UNIT_TEST(test_render_writes_raw_csv)
 {
 	char *text = render(&(struct render_options){ .format = RENDER_CSV }, 2);
 
@@ -261,7 +270,7 @@ static void test_render_writes_raw_csv(void **state)
 	free(text);
 }
 
-static void test_render_writes_json(void **state)
+UNIT_TEST(test_render_writes_json)
 {
 	char *text = render(&(struct render_options){ .format = RENDER_JSON }, 2);
 
@@ -279,11 +288,10 @@ static void test_render_writes_json(void **state)
 	free(text);
 }
 
-static void test_render_writes_tables_for_people(void **state)
+UNIT_TEST(test_render_writes_tables_for_people)
 {
-	char *text = render(
-		&(struct render_options){ .format = RENDER_TABLE, .human = true, .limit = 2 },
-		1302);
+	char *text = render(&(struct render_options){ .format = RENDER_TABLE, .human = true,
+						      .limit = 2 }, 1302);
 
 	assert_string_equal(text, " PID  COMM      ONCPU  %CPU  NET BYTES  COMPLETE\n"
 				  "1000  make    12.3 ms  33.3  -2.00 MiB         -\n"
@@ -292,32 +300,20 @@ static void test_render_writes_tables_for_people(void **state)
 	free(text);
 }
 
-static void test_render_takes_names_of_things_for_no_columns(void **state)
+UNIT_TEST(test_render_takes_names_of_things_for_no_columns)
 {
 	static const char *const things[] = { "t_ns", "load_ns", "Xorg", "xorg", "complete",
 					      "stack" };
-	struct render_options o = { .format = RENDER_TABLE, .human = true, .figure = "util_pct" };
-	const struct row_sink *sink;
-	char *text = NULL;
-	struct render *r;
-	size_t size;
+	const struct value row[] = { val_int(0), val_real(52.04), val_real(1), val_real(2),
+				     val_real(1), val_real(0) };
 
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 6, things), 0);
-	assert_int_equal(sink->row(sink->ctx, (const struct value[]){
-					val_int(0), val_real(52.04), val_real(1), val_real(2),
-					val_real(1), val_real(0) }), 0);
-	assert_int_equal(sink->end(sink->ctx), 0);
-	render_free(r);
-	fclose(o.out);
-	assert_string_equal(text, "T (s)  load_ns  Xorg  xorg  complete  stack\n"
-				  "0.000     52.0   1.0   2.0       1.0    0.0\n");
-	free(text);
+	assert_rendered((struct render_options){ .format = RENDER_TABLE, .human = true,
+						 .figure = "util_pct" }, 6, things, row, 1,
+			"T (s)  load_ns  Xorg  xorg  complete  stack\n"
+			"0.000     52.0   1.0   2.0       1.0    0.0\n");
 }
 
-static void test_pivot_has_no_two_columns_of_one_name(void **state)
+UNIT_TEST(test_pivot_has_no_two_columns_of_one_name)
 {
 	static const char *const columns[] = { "t_ns", "comm", "ios" };
 	struct pivot p = { .groups.o = { .by = "comm", .figure = "ios", .every_ns = 10,
@@ -344,7 +340,7 @@ static void test_pivot_has_no_two_columns_of_one_name(void **state)
 	free(text);
 }
 
-static void test_render_makes_an_object_of_sections(void **state)
+UNIT_TEST(test_render_makes_an_object_of_sections)
 {
 	struct render_options o = { .format = RENDER_JSON };
 	static const char *const columns[] = { "pid" };
@@ -369,7 +365,7 @@ static void test_render_makes_an_object_of_sections(void **state)
 	free(text);
 }
 
-static void test_render_leaves_sql_tables_as_they_are(void **state)
+UNIT_TEST(test_render_leaves_sql_tables_as_they_are)
 {
 	char *text = render(&(struct render_options){ .format = RENDER_TABLE }, 1);
 
@@ -378,7 +374,7 @@ static void test_render_leaves_sql_tables_as_they_are(void **state)
 	free(text);
 }
 
-static void test_render_streams_long_tables_whole(void **state)
+UNIT_TEST(test_render_streams_long_tables_whole)
 {
 	unsigned int rows = 3 * RENDER_TABLE_HELD + 7, lines = 0;
 	char *text =
@@ -393,103 +389,66 @@ static void test_render_streams_long_tables_whole(void **state)
 	free(text);
 }
 
-static void test_render_fits_tables_to_the_terminal(void **state)
+UNIT_TEST(test_render_fits_tables_to_the_terminal)
 {
 	static const char *const cols[] = { "pid", "cmdline" };
 	const struct value row[] = { val_int(1),
 				     val_text("0123456789012345678901234567890123456789") };
-	char *text = NULL;
-	size_t size;
-	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 25 };
-	const struct row_sink *sink;
-	struct render *r;
 
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 2, cols), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->end(sink->ctx), 0);
-	render_free(r);
-	fclose(o.out);
-	assert_string_equal(text, "PID  CMDLINE\n  1  0123456789012345678" ELLIPSIS "\n");
-	free(text);
+	assert_rendered((struct render_options){ .format = RENDER_TABLE, .human = true,
+						 .width = 25 }, 2, cols, row, 1,
+			"PID  CMDLINE\n  1  0123456789012345678" ELLIPSIS "\n");
 }
 
-/* Renders a table of one row. The caller frees the text. */
-static char *table_of(unsigned int cnt, const char *const *cols, const struct value *row,
-		      unsigned int width, bool human)
+/* A table of one row is this text. */
+static void assert_table(unsigned int cnt, const char *const *cols, const struct value *row,
+			 unsigned int width, bool human, const char *want)
 {
-	char *text = NULL;
-	size_t size;
-	struct render_options o = { .format = RENDER_TABLE, .human = human, .width = width };
-	const struct row_sink *sink;
-	struct render *r;
-
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, cnt, cols), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->end(sink->ctx), 0);
-	render_free(r);
-	fclose(o.out);
-	return text;
+	assert_rendered((struct render_options){ .format = RENDER_TABLE, .human = human,
+						 .width = width }, cnt, cols, row, 1, want);
 }
 
-static void test_render_table_puts_stacks_under_their_row(void **state)
+UNIT_TEST(test_render_table_puts_stacks_under_their_row)
 {
 	static const char *const cols[] = { "pid", "user_stack", "bytes", "kernel_stack", "stack" };
 	struct value row[] = { val_int(1), val_text("main;outer\x1b;inner"), val_int(2048),
 			       { .type = VALUE_NULL }, val_text("one") };
-	char *text = table_of(5, cols, row, 0, true);
 
-	assert_string_equal(text,
-			    "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
-			    "      stack: one\n");
-	free(text);
-	text = table_of(5, cols, row, 28, true);	/* at most two lines, cut at the end */
-	assert_string_equal(
-		text,
-		"PID     BYTES\n  1  2.00 KiB\n      user: inner\n"
-		"            < outer\\x1b < m" ELLIPSIS "\n"
-		"      stack: one\n");
-	free(text);
+	assert_table(5, cols, row, 0, true,
+		     "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
+		     "      stack: one\n");
+	/* at most two lines, cut at the end */
+	assert_table(5, cols, row, 28, true,
+		     "PID     BYTES\n  1  2.00 KiB\n      user: inner\n"
+		     "            < outer\\x1b < m" ELLIPSIS "\n      stack: one\n");
 	row[1] = val_text("");
 	row[4] = val_text(";;");
-	text = table_of(5, cols, row, 28, true);
-	assert_string_equal(text,
-			    "PID     BYTES\n  1  2.00 KiB\n      user: \n      stack:  <  < \n");
-	free(text);
+	assert_table(5, cols, row, 28, true,
+		     "PID     BYTES\n  1  2.00 KiB\n      user: \n      stack:  <  < \n");
 	/* of the path of a line its name; other text in brackets stays */
 	row[1] = val_text("(:1);a (/b/c:99999999999);f<int (*)(int)> (d.c:3);prog+0x1 (stripped)");
 	row[4] = val_text("(anonymous namespace)::g (/src/tree.c:31)");
-	text = table_of(5, cols, row, 0, true);
-	assert_string_equal(text,
-			    "PID     BYTES\n  1  2.00 KiB\n      user: prog+0x1 (stripped) < "
-			    "f<int (*)(int)> (d.c:3) < a (/b/c:99999999999) < (:1)\n"
-			    "      stack: (anonymous namespace)::g (tree.c:31)\n");
-	free(text);
+	assert_table(5, cols, row, 0, true,
+		     "PID     BYTES\n  1  2.00 KiB\n      user: prog+0x1 (stripped) < "
+		     "f<int (*)(int)> (d.c:3) < a (/b/c:99999999999) < (:1)\n"
+		     "      stack: (anonymous namespace)::g (tree.c:31)\n");
 	row[1] = val_text("a;b");	/* of a query, not of a report: columns like any other */
-	text = table_of(3, cols, row, 0, false);
-	assert_string_equal(text, "pid  user_stack  bytes\n  1  a;b          2048\n");
-	free(text);
+	assert_table(3, cols, row, 0, false,
+		     "pid  user_stack  bytes\n  1  a;b          2048\n");
 }
 
 /* Which lock it is counts more than the rest of the names beside it. */
-static void test_render_gives_objects_the_most_room(void **state)
+UNIT_TEST(test_render_gives_objects_the_most_room)
 {
 	static const char *const cols[] = { "comm", "object", "holder" };
 	const struct value row[] = { val_text("worker-thread-1"), val_text("audit_log_lock"),
 				     val_text("worker-thread-2") };
-	char *text = table_of(3, cols, row, 34, true);
 
-	assert_string_equal(text, "COMM      OBJECT          HOLDER\n"
-				  "worker-" ELLIPSIS "  audit_log_lock  worker-" ELLIPSIS "\n");
-	free(text);
+	assert_table(3, cols, row, 34, true, "COMM      OBJECT          HOLDER\n"
+		     "worker-" ELLIPSIS "  audit_log_lock  worker-" ELLIPSIS "\n");
 }
 
-static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
+UNIT_TEST(test_render_leaves_out_columns_there_is_no_room_for)
 {
 	static const char *const cols[] = { "pid",   "comm",   "ios",	  "threshold_bytes",
 					    "bytes", "errors", "wait_ns", "complete", "p_value" };
@@ -497,97 +456,58 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 				     val_int(7),    val_int(1024),
 				     val_int(2048), val_int(0),
 				     val_int(1000), val_int(1), value_null() };
-	const struct row_sink *sink;
-	struct render_options o = { .format = RENDER_TABLE,
-				    .human = true,
-				    .width = 37,
+	struct render_options o = { .format = RENDER_TABLE, .human = true, .width = 37,
 				    .drops = "nothing,threshold_bytes" };
-	struct render *r;
-	char *text = NULL;
-	size_t size;
+	struct value rows[18];
+	char *text;
 
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 9, cols), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->end(sink->ctx), 0);
-	render_free(r);
-	fclose(o.out);
+	memcpy(rows, row, sizeof(row));
+	memcpy(rows + 9, row, sizeof(row));
 	/*
 	 * Columns are dropped in this order: zeros, columns that the options name, and, when texts
 	 * cannot be cut any more, columns from the right. Columns that identify a row are never
 	 * dropped. A column is not shown if all rows are complete, and a value that no row has is
 	 * not 0.
 	 */
-	assert_string_equal(text, "PID  COMM      IOS     BYTES     WAIT\n"
-				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
-				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
-				  "(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES; --wide\n"
-				  "shows all)\n");
-	free(text);
+	assert_rendered(o, 9, cols, rows, 2, "PID  COMM      IOS     BYTES     WAIT\n"
+			"  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
+			"  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
+			"(0 in all rows: ERRORS)\n(no room for: THRESHOLD BYTES; --wide\n"
+			"shows all)\n");
 	o.width = 35;
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	sink = render_sink(r);
-	assert_int_equal(sink->begin(sink->ctx, 9, cols), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->row(sink->ctx, row), 0);
-	assert_int_equal(sink->end(sink->ctx), 0);
-	render_free(r);
-	fclose(o.out);
-	assert_string_equal(text, "PID  COMM             IOS     BYTES\n"
-				  "  1  a-name-of-20-l" ELLIPSIS "    7  2.00 KiB\n"
-				  "  1  a-name-of-20-l" ELLIPSIS "    7  2.00 KiB\n"
-				  "(0 in all rows: ERRORS)\n"
-				  "(no room for: THRESHOLD BYTES,\nWAIT; --wide shows all)\n");
-	free(text);
-	text = table_of(9, cols, row, 37, true); /* a single row is upright */
-	assert_string_equal(
-		text,
-		"PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
-		"THRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\nERRORS           0\n"
-		"WAIT             1.00 us\n");
-	free(text);
-	text = table_of(9, cols, row, 0, true);
-	assert_null(strstr(text, "in all rows"));
-	assert_null(strstr(text, "no room"));
-	free(text);
-	text = table_of(9, cols, row, 37, false); /* a query: all requested columns are there */
-	assert_non_null(strstr(text, "threshold_bytes"));
-	assert_null(strstr(text, "no room"));
-	free(text);
+	assert_rendered(o, 9, cols, rows, 2, "PID  COMM             IOS     BYTES\n"
+			"  1  a-name-of-20-l" ELLIPSIS "    7  2.00 KiB\n"
+			"  1  a-name-of-20-l" ELLIPSIS "    7  2.00 KiB\n"
+			"(0 in all rows: ERRORS)\n"
+			"(no room for: THRESHOLD BYTES,\nWAIT; --wide shows all)\n");
+	assert_table(9, cols, row, 37, true,	/* a single row is upright */
+		     "PID              1\nCOMM             a-name-of-20-letters\n"
+		     "IOS              7\nTHRESHOLD BYTES  1.00 KiB\nBYTES            2.00 KiB\n"
+		     "ERRORS           0\nWAIT             1.00 us\n");
+	for (int human = 0; human < 2; human++) {
+		/* a query: all requested columns are there, as they are without a width */
+		o = (struct render_options){ .format = RENDER_TABLE, .human = human,
+					     .width = human ? 0 : 37 };
+		text = rendered(o, 9, cols, row, 1);
+		assert_non_null(strstr(text, human ? "THRESHOLD BYTES" : "threshold_bytes"));
+		assert_null(strstr(text, "in all rows"));
+		assert_null(strstr(text, "no room"));
+		free(text);
+	}
 }
 
-/* Renders a table of two rows of three numbers. The caller frees the text. */
-static char *table_of_two(const char *const *cols, const int64_t *n, bool wide)
-{
-	struct render_options o = { .format = RENDER_TABLE, .human = true, .wide = wide };
-	char *text = NULL;
-	struct render *r;
-	size_t size;
-
-	o.out = open_memstream(&text, &size);
-	assert_int_equal(render_new(&r, &o), 0);
-	render_begin(r, 3, cols);
-	for (int i = 0; i < 2; i++, n += 3)
-		render_put(r, (struct value[]){ val_int(n[0]), val_int(n[1]), val_int(n[2]) });
-	assert_int_equal(render_end(r), 0);
-	render_free(r);
-	fclose(o.out);
-	return text;
-}
-
+/* A table of two rows of three numbers is this text. */
 static void assert_two(const char *const *cols, const int64_t *n, bool wide, const char *want)
 {
-	char *text = table_of_two(cols, n, wide);
+	struct value values[6];
 
-	assert_string_equal(text, want);
-	free(text);
+	for (int i = 0; i < 6; i++)
+		values[i] = val_int(n[i]);
+	assert_rendered((struct render_options){ .format = RENDER_TABLE, .human = true,
+						 .wide = wide }, 3, cols, values, 2, want);
 }
 
-static void test_render_says_once_what_all_rows_say_of_completeness(void **state)
+UNIT_TEST(test_render_says_once_what_all_rows_say_of_completeness)
 {
 	static const char *const cols[] = { "pid", "complete", "lost_events" };
 	static const char *const loss[] = { "pid", "lost_events", "complete" };
@@ -606,7 +526,7 @@ static void test_render_says_once_what_all_rows_say_of_completeness(void **state
 		   "PID  LOST EVENTS\n  1            0\n  2            0\n");
 }
 
-static void test_render_leaves_bookkeeping_to_wide_tables(void **state)
+UNIT_TEST(test_render_leaves_bookkeeping_to_wide_tables)
 {
 	static const char *const cols[] = { "pid", "merges", "ios" };
 
@@ -616,7 +536,7 @@ static void test_render_leaves_bookkeeping_to_wide_tables(void **state)
 		   "PID  MERGES  IOS\n  1       5    6\n  2       7    8\n");
 }
 
-static void test_render_shows_instants_as_far_as_they_tell_rows_apart(void **state)
+UNIT_TEST(test_render_shows_instants_as_far_as_they_tell_rows_apart)
 {
 	static const char *const cols[] = { "t_ns", "peak_ns", "cpu" };
 
@@ -629,7 +549,7 @@ static void test_render_shows_instants_as_far_as_they_tell_rows_apart(void **sta
 		   " 0.000000001  0.000000006    1\n");
 }
 
-static void test_render_wraps_between_words(void **state)
+UNIT_TEST(test_render_wraps_between_words)
 {
 	char *text = NULL;
 	size_t size;
@@ -647,7 +567,7 @@ static void test_render_wraps_between_words(void **state)
 	free(text);
 }
 
-static void test_render_csv_reals_read_back_exactly(void **state)
+UNIT_TEST(test_render_csv_reals_read_back_exactly)
 {
 	static const double cases[] = { 0.1, 1.0 / 3, 1e300, 5e-324, 123456789.125, -0.0, 100 };
 	static const char *const one[] = { "x" };
@@ -656,20 +576,9 @@ static void test_render_csv_reals_read_back_exactly(void **state)
 		struct value v = val_real(i < ARRAY_LEN(cases)	  ? cases[i]
 					  : i == ARRAY_LEN(cases) ? NAN
 								  : INFINITY);
-		struct render_options o = { .format = RENDER_CSV };
-		const struct row_sink *sink;
-		struct render *r;
-		char *text = NULL;
-		size_t size;
+		char *text = rendered((struct render_options){ .format = RENDER_CSV }, 1, one, &v,
+				      1);
 
-		o.out = open_memstream(&text, &size);
-		assert_int_equal(render_new(&r, &o), 0);
-		sink = render_sink(r);
-		assert_int_equal(sink->begin(sink->ctx, 1, one), 0);
-		assert_int_equal(sink->row(sink->ctx, &v), 0);
-		assert_int_equal(sink->end(sink->ctx), 0);
-		render_free(r);
-		fclose(o.out);
 		if (i < ARRAY_LEN(cases))
 			assert_true(strtod(text + 2, NULL) == cases[i]);
 		else
@@ -678,7 +587,7 @@ static void test_render_csv_reals_read_back_exactly(void **state)
 	}
 }
 
-static void test_render_reports_a_full_disk(void **state)
+UNIT_TEST(test_render_reports_a_full_disk)
 {
 	FILE *full = fopen("/dev/full", "w");
 	struct render_options o = { .format = RENDER_CSV, .out = full };
@@ -783,7 +692,7 @@ static void assert_parses(char **argv, int operand_ends, const char *want)
 
 #define ARGS(...) ((char *[]){ (char *)"x", __VA_ARGS__, NULL })
 
-static void test_opts_understands_the_usual_forms(void **state)
+UNIT_TEST(test_opts_understands_the_usual_forms)
 {
 	assert_parses(ARGS("-a", "-o", "f", "--output", "g", "--output=h", "-oi"), 0,
 		      "a= o=f o=g o=h o=i ");
@@ -797,7 +706,7 @@ static void test_opts_understands_the_usual_forms(void **state)
 	assert_parses(ARGS("--follow", "x", "--follow=2s"), 0, "to= operand=x to=2s ");
 }
 
-static void test_opts_refuses_what_it_does_not_know(void **state)
+UNIT_TEST(test_opts_refuses_what_it_does_not_know)
 {
 	assert_parses(ARGS("-z"), 0, "refused= ");
 	assert_parses(ARGS("--outptu"), 0, "refused= ");
@@ -807,7 +716,7 @@ static void test_opts_refuses_what_it_does_not_know(void **state)
 	assert_parses(ARGS("-az"), 0, "a= refused= ");
 }
 
-static void test_opts_puts_values_into_fields(void **state)
+UNIT_TEST(test_opts_puts_values_into_fields)
 {
 	struct job j;
 
@@ -825,7 +734,7 @@ static void test_opts_puts_values_into_fields(void **state)
 	assert_int_equal(j.count, 77);	/* a refused value changes nothing */
 }
 
-static void test_nearest_suggests_only_what_is_near(void **state)
+UNIT_TEST(test_nearest_suggests_only_what_is_near)
 {
 	static const char *const words[] = { "record", "report", "sql", "export", NULL, "info" };
 	static const char *const views[] = { "cpu", "io" };
@@ -842,7 +751,7 @@ static void test_nearest_suggests_only_what_is_near(void **state)
 	assert_int_equal(nearest_find("x", words, 6), -1);
 }
 
-static void test_lists_take_ids_and_refuse_the_rest(void **state)
+UNIT_TEST(test_lists_take_ids_and_refuse_the_rest)
 {
 	static const char *const bad[] = { "",	 ",",	"1,", ",1",	    "0",
 					   "-1", "1 2", "1x", "2147483648", "99999999999999" };
@@ -859,7 +768,7 @@ static void test_lists_take_ids_and_refuse_the_rest(void **state)
 	free(pids.v);
 }
 
-static void test_lists_quote_a_command_line(void **state)
+UNIT_TEST(test_lists_quote_a_command_line)
 {
 	char *line =
 		lists_join_argv(ARGS((char *)"-j2", (char *)"a b", (char *)"it's", (char *)""));
@@ -868,43 +777,4 @@ static void test_lists_quote_a_command_line(void **state)
 	free(line);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_textsafe_lets_no_control_byte_through),
-		cmocka_unit_test(test_textsafe_escapes_for_terminals),
-		cmocka_unit_test(test_textsafe_stays_within_its_buffer),
-		cmocka_unit_test(test_textsafe_cuts_at_cells),
-		cmocka_unit_test(test_textsafe_cuts_paths_in_the_middle),
-		cmocka_unit_test(test_textsafe_quotes_csv_and_stops_formulas),
-		cmocka_unit_test(test_textsafe_leaves_no_markup_in_html),
-		cmocka_unit_test(test_textsafe_leaves_no_markup_in_markdown),
-		cmocka_unit_test(test_textsafe_makes_valid_json_strings),
-		cmocka_unit_test(test_render_writes_raw_csv),
-		cmocka_unit_test(test_render_writes_json),
-		cmocka_unit_test(test_render_writes_tables_for_people),
-		cmocka_unit_test(test_render_takes_names_of_things_for_no_columns),
-		cmocka_unit_test(test_pivot_has_no_two_columns_of_one_name),
-		cmocka_unit_test(test_render_makes_an_object_of_sections),
-		cmocka_unit_test(test_render_leaves_sql_tables_as_they_are),
-		cmocka_unit_test(test_render_streams_long_tables_whole),
-		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
-		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
-		cmocka_unit_test(test_render_gives_objects_the_most_room),
-		cmocka_unit_test(test_render_leaves_out_columns_there_is_no_room_for),
-		cmocka_unit_test(test_render_says_once_what_all_rows_say_of_completeness),
-		cmocka_unit_test(test_render_leaves_bookkeeping_to_wide_tables),
-		cmocka_unit_test(test_render_shows_instants_as_far_as_they_tell_rows_apart),
-		cmocka_unit_test(test_render_wraps_between_words),
-		cmocka_unit_test(test_render_csv_reals_read_back_exactly),
-		cmocka_unit_test(test_render_reports_a_full_disk),
-		cmocka_unit_test(test_opts_understands_the_usual_forms),
-		cmocka_unit_test(test_opts_refuses_what_it_does_not_know),
-		cmocka_unit_test(test_opts_puts_values_into_fields),
-		cmocka_unit_test(test_nearest_suggests_only_what_is_near),
-		cmocka_unit_test(test_lists_take_ids_and_refuse_the_rest),
-		cmocka_unit_test(test_lists_quote_a_command_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -2,9 +2,6 @@
 /*
  * Tests of timeexpr: every form of --from and --to names exactly one nanosecond.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cmd/input/opts.h"
@@ -170,10 +167,8 @@ UNIT_TEST(test_timeexpr_writes_wall_clock)
 	assert_string_equal(say_wall(START_REAL, false), "2026-03-01T12:00:00.250Z");
 	assert_string_equal(say_wall(START_REAL, true), "2026-03-01T17:30:00.250+05:30");
 	assert_resolves(say_wall(START_REAL, true), START);
-	assert_string_equal(say_wall(START_REAL + 1000, false),
-			    "2026-03-01T12:00:00.250001Z");
-	assert_string_equal(say_wall(START_REAL + 90, false),
-			    "2026-03-01T12:00:00.250000090Z");
+	assert_string_equal(say_wall(START_REAL + 1000, false), "2026-03-01T12:00:00.250001Z");
+	assert_string_equal(say_wall(START_REAL + 90, false), "2026-03-01T12:00:00.250000090Z");
 }
 
 UNIT_TEST(test_marks_are_times)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Labels of metrics: which processes have one, which lose theirs, and that no counter decreases. */
 
-
 /* its rows come from SQL: the tests hand in rows of their own */
 #include "cmd/metrics/metrics.c"
 #include "tests/unit/unit_test.h"
@@ -60,9 +59,8 @@ static int64_t switches(const struct metrics *m, const char *who)
 UNIT_TEST(test_metrics_give_idle_labels_to_the_large)
 {
 	struct metrics *m = metrics_new(0, TOP);
-	unsigned int i;
 
-	for (i = 0; i < MOST; i += TOP)
+	for (unsigned int i = 0; i < MOST; i += TOP)
 		count(m, (1 + i) * S, i, i + TOP, S / 4);
 	assert_int_equal(m->who.shown, MOST);
 	/* all labels are assigned, and no process has been idle for long */
@@ -116,9 +114,8 @@ UNIT_TEST(test_metrics_forget_labels_of_long_ago)
 {
 	struct metrics *m = metrics_new(0, TOP);
 	uint64_t end_ns = S;
-	unsigned int i;
 
-	for (i = 0; i < 3 * METRICS_KNOWN * MOST; i++) {
+	for (unsigned int i = 0; i < 3 * METRICS_KNOWN * MOST; i++) {
 		char who[16];
 
 		snprintf(who, sizeof(who), "p%u", i);

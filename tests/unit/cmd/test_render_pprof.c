@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* render_pprof: every frame of a sample is defined, for any function name. */
-#include <stdio.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "cmd/render/render.h"

@@ -3,10 +3,6 @@
  * A terminal of 80 columns shows the subject of a view for values of any width. Columns that the
  * view declares dispensable are dropped to make room.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/engine/report_view.h"
 #include "cmd/render/render.h"
 #include "tests/unit/unit_test.h"

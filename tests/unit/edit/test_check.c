@@ -4,18 +4,7 @@
  * repair writes all the rest, byte for byte, and its output passes the check. The old trace does
  * not change.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "base/crc32c.h"
 #include "format/chunk.h"
@@ -23,6 +12,8 @@
 #include "store/manifest.h"
 #include "trace/trace_read.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_files.h"
+#include "tests/unit/unit_test.h"
 
 #define BLOCKS 6
 
@@ -36,7 +27,6 @@ static void make(bool finish)
 	struct gen *g;
 	struct trace *t;
 	size_t cnt;
-	int i;
 
 	/* in memory if there is a place: a repair waits for the disk */
 	snprintf(dir, sizeof(dir), "/dev/shm/ebpfrec-check.XXXXXX");
@@ -46,7 +36,7 @@ static void make(bool finish)
 	snprintf(fixed, sizeof(fixed), "%s/fixed", dir);
 	g = gen_open(path, &(struct gen_config){ .from_ns = m.now_ns, .file_bytes = 45000 });
 	gen_mix_start(g, &m);
-	for (i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < BLOCKS; i++) {
 		gen_mix_run(g, &m, 2000);
 		gen_slice(g, ++m.now_ns);
 	}
@@ -58,7 +48,7 @@ static void make(bool finish)
 	assert_int_equal(trace_open(&t, path, NULL), 0);
 	memcpy(blocks, trace_blocks(t, &cnt), sizeof(blocks));
 	assert_int_equal(cnt, BLOCKS);
-	for (i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < BLOCKS; i++)
 		blocks[i].file = strdup(blocks[i].file);
 	trace_close(t);
 	assert_string_equal(blocks[0].file, blocks[1].file);
@@ -68,33 +58,23 @@ static void make(bool finish)
 
 static void unmake(void)
 {
-	int i;
-
-	for (i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < BLOCKS; i++)
 		free((char *)blocks[i].file);
 	gen_remove_dir(dir);
 }
 
 static int open_file(const char *file)
 {
-	char name[160];
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/%s", path, file);
-	fd = open(name, O_RDWR);
+	fd = open(file_in(path, "%s", file), O_RDWR);
 	assert_true(fd >= 0);
 	return fd;
 }
 
 static void flip(const char *file, uint64_t offset)
 {
-	int fd = open_file(file);
-	uint8_t b;
-
-	assert_int_equal(pread(fd, &b, 1, (off_t)offset), 1);
-	b ^= 0x10;
-	assert_int_equal(pwrite(fd, &b, 1, (off_t)offset), 1);
-	close(fd);
+	file_flip(file_in(path, "%s", file), offset, 0x10);
 }
 
 struct parts {
@@ -118,21 +98,18 @@ static int on_part(void *ctx, const struct check_part *p)
 static struct check_result check(const char *what, struct parts *s)
 {
 	struct check_result r;
-	struct err e = { "" };
 	struct trace *t;
 
 	memset(s, 0, sizeof(*s));
-	assert_int_equal(trace_open_anyway(&t, what, &e), 0);
-	assert_int_equal(trace_check(t, on_part, s, &r, &e), 0);
+	assert_int_equal(trace_open_anyway(&t, what, NULL), 0);
+	assert_int_equal(trace_check(t, on_part, s, &r, NULL), 0);
 	trace_close(t);
 	return r;
 }
 
 static const struct check_part *find(const struct parts *s, enum check_status status, int skip)
 {
-	int i;
-
-	for (i = 0; i < s->cnt; i++)
+	for (int i = 0; i < s->cnt; i++)
 		if (s->p[i].status == status && !skip--)
 			return &s->p[i];
 	return NULL;
@@ -158,27 +135,25 @@ static void repair(unsigned int want)
 	uint64_t was = hash_tree();
 	struct check_result c;
 	struct repair_result r;
-	struct err e = { "" };
 	struct parts s;
 	struct trace *t;
 	const struct trace_block *b;
 	size_t cnt, i, k;
 
-	assert_int_equal(trace_open_anyway(&t, path, &e), 0);
-	assert_int_equal(trace_check(t, NULL, NULL, &c, &e), 0);
-	assert_int_equal(trace_repair(t, fixed, &r, &e), 0);
+	assert_int_equal(trace_open_anyway(&t, path, NULL), 0);
+	assert_int_equal(trace_check(t, NULL, NULL, &c, NULL), 0);
+	assert_int_equal(trace_repair(t, fixed, &r, NULL), 0);
 	trace_close(t);
 	assert_int_equal(hash_tree(), was);
 	assert_int_equal(r.block_cnt, __builtin_popcount(want));
 	c = check(fixed, &s);
 	assert_int_equal(c.damaged_cnt, 0);
 	assert_int_equal(c.block_cnt, r.block_cnt);
-	assert_int_equal(trace_open(&t, fixed, &e), 0);
+	assert_int_equal(trace_open(&t, fixed, NULL), 0);
 	assert_true(trace_is_finished(t));
 	assert_string_equal(trace_get(t, "repaired"), "1");
 	b = trace_blocks(t, &cnt);
 	for (i = k = 0; i < BLOCKS; i++) {
-		char name[160];
 		uint8_t *x, *y;
 		int fd;
 
@@ -192,8 +167,7 @@ static void repair(unsigned int want)
 		assert_int_equal(pread(fd, x, b[k].bytes, (off_t)blocks[i].offset),
 				 (ssize_t)b[k].bytes);
 		close(fd);
-		snprintf(name, sizeof(name), "%s/%s", fixed, b[k].file);
-		fd = open(name, O_RDONLY);
+		fd = open(file_in(fixed, "%s", b[k].file), O_RDONLY);
 		assert_int_equal(pread(fd, y, b[k].bytes, (off_t)b[k].offset), (ssize_t)b[k].bytes);
 		close(fd);
 		assert_memory_equal(x, y, b[k].bytes);
@@ -206,7 +180,7 @@ static void repair(unsigned int want)
 	gen_remove_dir(fixed);
 }
 
-static void test_whole_trace_is_whole(void **state)
+UNIT_TEST(test_whole_trace_is_whole)
 {
 	struct check_result r;
 	struct parts s;
@@ -226,7 +200,7 @@ static void test_whole_trace_is_whole(void **state)
 	unmake();
 }
 
-static void test_killed_recorder_is_no_damage(void **state)
+UNIT_TEST(test_killed_recorder_is_no_damage)
 {
 	struct parts s;
 	struct check_result r;
@@ -239,7 +213,7 @@ static void test_killed_recorder_is_no_damage(void **state)
 	unmake();
 }
 
-static void test_damage_is_placed_in_file_and_time(void **state)
+UNIT_TEST(test_damage_is_placed_in_file_and_time)
 {
 	const struct check_part *p;
 	struct check_result r;
@@ -262,16 +236,14 @@ static void test_damage_is_placed_in_file_and_time(void **state)
 	unmake();
 }
 
-static void test_lost_file_is_a_hole(void **state)
+UNIT_TEST(test_lost_file_is_a_hole)
 {
 	const struct check_part *p;
 	struct check_result r;
-	char name[160];
 	struct parts s;
 
 	make(true);
-	snprintf(name, sizeof(name), "%s/%s", path, blocks[2].file);
-	assert_int_equal(unlink(name), 0);
+	assert_int_equal(unlink(file_in(path, "%s", blocks[2].file)), 0);
 	r = check(path, &s);
 	assert_int_equal(r.damaged_cnt, 1);
 	p = find(&s, CHECK_DAMAGED, 0);
@@ -284,17 +256,16 @@ static void test_lost_file_is_a_hole(void **state)
 }
 
 /* 64 of them: a manifest or a name may say that there were millions. */
-static void test_of_many_lost_files_the_first_are_named(void **state)
+UNIT_TEST(test_of_many_lost_files_the_first_are_named)
 {
 	const struct trace_damage *d;
 	size_t cnt, i, named = 0;
-	char from[160], to[160];
+	char from[160];
 	struct trace *t;
 
 	make(true);
-	snprintf(from, sizeof(from), "%s/%s", path, blocks[4].file);
-	snprintf(to, sizeof(to), "%s/chunk-000102.ebr", path);
-	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(rename(file_in(path, "%s", blocks[4].file),
+				file_in(path, "chunk-000102.ebr")), 0);
 	assert_int_equal(trace_open_anyway(&t, path, NULL), 0);
 	d = trace_damages(t, &cnt);
 	for (i = 0; i < cnt; i++) {
@@ -309,7 +280,7 @@ static void test_of_many_lost_files_the_first_are_named(void **state)
 }
 
 /* A block that was whole when the trace was opened is read again when it is copied. */
-static void test_a_block_that_breaks_meanwhile_is_not_copied(void **state)
+UNIT_TEST(test_a_block_that_breaks_meanwhile_is_not_copied)
 {
 	struct repair_result r;
 	struct err e = { "" };
@@ -335,13 +306,12 @@ static void forge(uint64_t number, void (*lie)(uint8_t *block))
 	struct disk_section s;
 	struct disk_block h;
 	uint64_t at;
-	unsigned int i;
 
 	assert_int_equal(pread(fd, p, b->bytes, (off_t)b->offset), (ssize_t)b->bytes);
 	lie(p);
 	memcpy(&h, p, sizeof(h));
 	at = h.head_bytes;
-	for (i = 0; i < h.section_cnt; i++) {
+	for (unsigned int i = 0; i < h.section_cnt; i++) {
 		memcpy(&s, p + sizeof(h) + i * sizeof(s), sizeof(s));
 		s.crc = crc32c(0, p + at, s.stored_bytes);
 		memcpy(p + sizeof(h) + i * sizeof(s), &s, sizeof(s));
@@ -359,11 +329,10 @@ static uint64_t section_at(const uint8_t *p, unsigned int type, struct disk_sect
 {
 	struct disk_block h;
 	uint64_t at;
-	unsigned int i;
 
 	memcpy(&h, p, sizeof(h));
 	at = h.head_bytes;
-	for (i = 0; i < h.section_cnt; i++) {
+	for (unsigned int i = 0; i < h.section_cnt; i++) {
 		memcpy(ret, p + sizeof(h) + i * sizeof(*ret), sizeof(*ret));
 		if (ret->type == type)
 			return at;
@@ -400,7 +369,7 @@ static void lie_about_columns(uint8_t *p)
 	memset(p + at, 0xff, s.stored_bytes);
 }
 
-static void test_lies_with_right_checksums_are_found(void **state)
+UNIT_TEST(test_lies_with_right_checksums_are_found)
 {
 	static const struct {
 		void (*lie)(uint8_t *block);
@@ -413,9 +382,8 @@ static void test_lies_with_right_checksums_are_found(void **state)
 	const struct check_part *p;
 	struct check_result r;
 	struct parts s;
-	size_t i;
 
-	for (i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
 		make(true);
 		forge(1, lies[i].lie);
 		r = check(path, &s);
@@ -429,27 +397,23 @@ static void test_lies_with_right_checksums_are_found(void **state)
 	}
 }
 
-static void test_strangers_and_manifest(void **state)
+UNIT_TEST(test_strangers_and_manifest)
 {
 	struct check_result r;
 	struct err e = { "" };
 	struct trace *t;
 	char name[160];
 	struct parts s;
-	int fd;
 
 	make(true);
 	/* a recorder's, which has ended */
 	snprintf(name, sizeof(name), "%s/control", path);
-	fd = open(name, O_CREAT | O_WRONLY, 0600);
-	close(fd);
+	file_write(name, "", 0);
 	r = check(path, &s);
 	assert_int_equal(r.note_cnt, 1);
 	assert_string_equal(find(&s, CHECK_NOTE, 0)->file, "control");
 	assert_int_equal(unlink(name), 0);
-	snprintf(name, sizeof(name), "%s/notes.txt", path);
-	fd = open(name, O_CREAT | O_WRONLY, 0600);
-	close(fd);
+	file_write(file_in(path, "notes.txt"), "", 0);
 	r = check(path, &s);
 	assert_int_equal(r.damaged_cnt, 0);
 	assert_int_equal(r.note_cnt, 1);
@@ -458,8 +422,7 @@ static void test_strangers_and_manifest(void **state)
 	 * Without its manifest it is still a trace for check and repair, but for no other
 	 * command.
 	 */
-	snprintf(name, sizeof(name), "%s/manifest", path);
-	assert_int_equal(unlink(name), 0);
+	assert_int_equal(unlink(file_in(path, "manifest")), 0);
 	assert_int_equal(trace_open(&t, path, &e), -EINVAL);
 	r = check(path, &s);
 	assert_int_equal(r.damaged_cnt, 1);
@@ -467,15 +430,6 @@ static void test_strangers_and_manifest(void **state)
 	assert_int_equal(s.p[0].status, CHECK_DAMAGED);
 	repair(0x3f);
 	unmake();
-}
-
-static void write_file(const char *name, const char *text, size_t bytes)
-{
-	int fd = open(name, O_WRONLY | O_TRUNC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, bytes), bytes);
-	close(fd);
 }
 
 /*
@@ -516,34 +470,33 @@ static void assert_manifest_is_named(void)
 }
 
 /* Any bit of the manifest changes, or its end is missing. */
-static void test_manifest_changed_anywhere(void **state)
+UNIT_TEST(test_manifest_changed_anywhere)
 {
-	char name[160], text[1000];
+	char name[160];
 	struct parts s;
 	size_t bytes, i;
-	int fd;
+	uint8_t *text;
 
 	make(true);
 	snprintf(name, sizeof(name), "%s/manifest", path);
-	fd = open(name, O_RDONLY);
-	bytes = (size_t)read(fd, text, sizeof(text));
-	close(fd);
-	assert_in_range(bytes, 150, sizeof(text) - 1);
+	text = file_read(name, &bytes);
+	assert_in_range(bytes, 150, 999);
 	for (i = 0; i < bytes * 8; i++) {
-		text[i / 8] ^= (char)(1 << i % 8);
-		write_file(name, text, bytes);
+		text[i / 8] ^= (uint8_t)(1 << i % 8);
+		file_write(name, text, bytes);
 		assert_true(notices("bit", i, true));
 		if (i % 31 == 0)
 			assert_manifest_is_named();
-		text[i / 8] ^= (char)(1 << i % 8);
+		text[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
 	for (i = 0; i < bytes; i++) {
-		write_file(name, text, i);
+		file_write(name, text, i);
 		assert_true(notices("end", i, i >= strlen("ebpfrec trace 2\n")));
 		if (i % 31 == 0)
 			assert_manifest_is_named();
 	}
-	write_file(name, text, bytes);
+	file_write(name, text, bytes);
+	free(text);
 	assert_int_equal(check(path, &s).damaged_cnt, 0);
 	unmake();
 }
@@ -551,25 +504,23 @@ static void test_manifest_changed_anywhere(void **state)
 /* The manifest of the repaired trace says "from to" of its first gap. */
 static void declare_gap(unsigned long long from_ns, unsigned long long to_ns)
 {
-	char name[160], text[4000], value[64], *made;
+	const char *name = file_in(fixed, "manifest");
 	struct manifest m = { 0 };
+	char value[64], *made;
 	size_t bytes;
-	FILE *f;
+	char *text = (char *)file_read(name, &bytes);
 
-	snprintf(name, sizeof(name), "%s/manifest", fixed);
-	f = fopen(name, "r");
-	bytes = fread(text, 1, sizeof(text), f);
-	fclose(f);
 	assert_int_equal(manifest_parse(&m, text, bytes), 0);
 	snprintf(value, sizeof(value), "%llu %llu", from_ns, to_ns);
 	assert_int_equal(manifest_set(&m, "repaired.gap.0", value), 0);
 	assert_int_equal(manifest_format(&m, &made, &bytes), 0);
-	write_file(name, made, bytes);
+	file_write(name, made, bytes);
 	free(made);
+	free(text);
 	manifest_done(&m);
 }
 
-static void test_a_hole_is_declared_from_its_start_to_its_end(void **state)
+UNIT_TEST(test_a_hole_is_declared_from_its_start_to_its_end)
 {
 	uint64_t from_ns, to_ns;
 	struct check_result c;
@@ -595,7 +546,7 @@ static void test_a_hole_is_declared_from_its_start_to_its_end(void **state)
 	unmake();
 }
 
-static void test_repair_refuses(void **state)
+UNIT_TEST(test_repair_refuses)
 {
 	struct repair_result r;
 	struct check_result c;
@@ -603,7 +554,6 @@ static void test_repair_refuses(void **state)
 	char name[160];
 	struct trace *t;
 	struct stat st;
-	int i;
 
 	make(true);
 	assert_int_equal(trace_open(&t, path, &e), 0);
@@ -614,20 +564,18 @@ static void test_repair_refuses(void **state)
 	assert_int_equal(trace_repair(t, fixed, &r, &e), -EEXIST);
 	unlink(fixed);
 	/* output inside the old trace, by any path */
-	snprintf(name, sizeof(name), "%s/new", path);
 	memset(&e, 0, sizeof(e));
-	assert_int_equal(trace_repair(t, name, &r, &e), -EINVAL);
+	assert_int_equal(trace_repair(t, file_in(path, "new"), &r, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "inside"));
 	assert_int_equal(symlink("t", fixed), 0);
 	snprintf(name, sizeof(name), "%s/new", fixed);
 	assert_int_equal(trace_repair(t, name, &r, NULL), -EINVAL);
 	unlink(fixed);
 	assert_int_equal(stat(name, &st), -1);
-	snprintf(name, sizeof(name), "%s/no/such", dir);
-	assert_int_equal(trace_repair(t, name, &r, NULL), -ENOENT);
+	assert_int_equal(trace_repair(t, file_in(dir, "no/such"), &r, NULL), -ENOENT);
 	trace_close(t);
 	/* nothing valid: no new trace */
-	for (i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < BLOCKS; i++)
 		flip(blocks[i].file, blocks[i].offset + 20);
 	assert_int_equal(trace_open(&t, path, &e), 0);
 	assert_int_equal(trace_check(t, NULL, NULL, &c, &e), 0);
@@ -640,13 +588,12 @@ static void test_repair_refuses(void **state)
 /*
  * A byte changes anywhere: repair saves all parts that check calls valid, and the result is whole.
  */
-static void test_repair_after_any_flip(void **state)
+UNIT_TEST(test_repair_after_any_flip)
 {
 	uint64_t seed = 11;
-	int i;
 
 	make(true);
-	for (i = 0; i < 60; i++) {
+	for (int i = 0; i < 60; i++) {
 		uint64_t r = gen_random(&seed);
 		const struct trace_block *b = &blocks[r % BLOCKS];
 		uint64_t at = b->offset + (r >> 8) % (b->bytes - 8);
@@ -663,22 +610,4 @@ static void test_repair_after_any_flip(void **state)
 	unmake();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_trace_is_whole),
-		cmocka_unit_test(test_killed_recorder_is_no_damage),
-		cmocka_unit_test(test_damage_is_placed_in_file_and_time),
-		cmocka_unit_test(test_lost_file_is_a_hole),
-		cmocka_unit_test(test_a_block_that_breaks_meanwhile_is_not_copied),
-		cmocka_unit_test(test_of_many_lost_files_the_first_are_named),
-		cmocka_unit_test(test_lies_with_right_checksums_are_found),
-		cmocka_unit_test(test_strangers_and_manifest),
-		cmocka_unit_test(test_manifest_changed_anywhere),
-		cmocka_unit_test(test_a_hole_is_declared_from_its_start_to_its_end),
-		cmocka_unit_test(test_repair_refuses),
-		cmocka_unit_test(test_repair_after_any_flip),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -4,12 +4,7 @@
  * was read or only the events after the last checkpoints before it, at any positions of these in
  * the index (derived.idx). An index that is damaged, or that belongs to another trace, is not used.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "edit/checkpoint.h"
@@ -17,6 +12,7 @@
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 #include "tests/unit/gen/gen_chaos.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 
 #define below chaos_below
@@ -26,6 +22,8 @@ struct fixture {
 	char points[128]; /* derived.idx */
 	struct trace *t;
 };
+
+static struct fixture fx;
 
 static void begin(struct fixture *x, uint64_t seed, unsigned int blocks)
 {
@@ -38,8 +36,11 @@ static void begin(struct fixture *x, uint64_t seed, unsigned int blocks)
 
 static void end(struct fixture *x)
 {
+	if (!x->f.dir[0])
+		return;
 	trace_close(x->t);
 	gen_remove_dir(x->f.dir);
+	memset(x, 0, sizeof(*x));
 }
 
 static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds, bool use_stored)
@@ -60,13 +61,12 @@ static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds, 
 /* Counts the parts of a checkpoint at at_ns that begin at stored ones. */
 static void count_stored(struct trace *t, uint64_t at_ns, unsigned int cnt[CHECKPOINT_PART_CNT])
 {
-	unsigned int part;
 	struct derived_file *d;
 	struct checkpoint c;
 	uint64_t found_ns;
 
 	assert_int_equal(derived_file_open(&d, t, 0), 0);
-	for (part = 0; part < CHECKPOINT_PART_CNT; part++) {
+	for (unsigned int part = 0; part < CHECKPOINT_PART_CNT; part++) {
 		if (checkpoint_find(d, t, part, at_ns, &found_ns, &c) <= 0)
 			continue;
 		assert_true(found_ns <= at_ns);
@@ -79,9 +79,7 @@ static void count_stored(struct trace *t, uint64_t at_ns, unsigned int cnt[CHECK
 static void check_same(const struct checkpoint *a, const struct checkpoint *b, uint64_t at_ns,
 		       const char *what)
 {
-	size_t i;
-
-	for (i = 0; i < a->event_cnt && i < b->event_cnt; i++)
+	for (size_t i = 0; i < a->event_cnt && i < b->event_cnt; i++)
 		if (memcmp(&a->events[i], &b->events[i], sizeof(*a->events)))
 			fail_msg("%s, at %llu: event %zu is %s of %llu at %llx by %u, and %s of "
 				 "%llu at %llx by %u", what,
@@ -92,7 +90,7 @@ static void check_same(const struct checkpoint *a, const struct checkpoint *b, u
 				 (unsigned long long)b->events[i].ts_ns,
 				 (unsigned long long)b->events[i].v[0], b->events[i].utid);
 	assert_int_equal(a->event_cnt, b->event_cnt);
-	for (i = 0; i < a->memory_cnt && i < b->memory_cnt; i++)
+	for (size_t i = 0; i < a->memory_cnt && i < b->memory_cnt; i++)
 		if (a->memory[i].upid != b->memory[i].upid ||
 		    a->memory[i].unknown != b->memory[i].unknown ||
 		    memcmp(a->memory[i].bytes, b->memory[i].bytes, sizeof(a->memory[i].bytes)) ||
@@ -184,16 +182,15 @@ UNIT_TEST(test_checkpoint_comes_back_from_bytes)
 {
 	struct checkpoint a, b;
 	struct buf out = { 0 };
-	struct fixture x;
 	unsigned int cpus;
 	uint64_t at_ns;
 	uint8_t *bytes;
 	size_t i, cnt;
 
-	begin(&x, 71, 6);
-	cpus = trace_cpu_cnt(x.t);
-	at_ns = trace_start_ns(x.t) + (trace_end_ns(x.t) - trace_start_ns(x.t)) / 2;
-	a = carry(x.t, at_ns, UINT32_MAX, false);
+	begin(&fx, 71, 6);
+	cpus = trace_cpu_cnt(fx.t);
+	at_ns = trace_start_ns(fx.t) + (trace_end_ns(fx.t) - trace_start_ns(fx.t)) / 2;
+	a = carry(fx.t, at_ns, UINT32_MAX, false);
 	assert_true(a.event_cnt > 100 && a.memory_cnt > 3);
 	checkpoint_encode(&a, at_ns, &out);
 	assert_false(out.failed);
@@ -222,32 +219,6 @@ UNIT_TEST(test_checkpoint_comes_back_from_bytes)
 	free(bytes);
 	buf_done(&out);
 	checkpoint_done(&a);
-	end(&x);
-}
-
-static uint8_t *read_whole(const char *path, size_t *ret_cnt)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *bytes;
-
-	assert_non_null(f);
-	assert_int_equal(fseek(f, 0, SEEK_END), 0);
-	*ret_cnt = (size_t)ftell(f);
-	rewind(f);
-	bytes = malloc(*ret_cnt + 1);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, *ret_cnt, f), *ret_cnt);
-	assert_int_equal(fclose(f), 0);
-	return bytes;
-}
-
-static void write_whole(const char *path, const uint8_t *bytes, size_t cnt)
-{
-	FILE *f = fopen(path, "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, cnt, f), cnt);
-	assert_int_equal(fclose(f), 0);
 }
 
 /* 1: the file is there and whole; 0: it is not there; -EBADMSG, -ESTALE. */
@@ -270,38 +241,36 @@ UNIT_TEST(test_a_file_with_any_bit_flipped_is_found_and_not_used)
 	unsigned int stored_cnt[CHECKPOINT_PART_CNT] = { 0 };
 	struct checkpoint whole, c;
 	uint64_t at_ns, size;
-	struct fixture x;
 	uint8_t *bytes;
 	size_t i, cnt;
 
-	begin(&x, 81, 5);
-	at_ns = trace_end_ns(x.t) - 1000;
-	whole = carry(x.t, at_ns, UINT32_MAX, false);
-	chaos_make_index(x.t, 1000);
-	count_stored(x.t, at_ns, stored_cnt);
+	begin(&fx, 81, 5);
+	at_ns = trace_end_ns(fx.t) - 1000;
+	whole = carry(fx.t, at_ns, UINT32_MAX, false);
+	chaos_make_index(fx.t, 1000);
+	count_stored(fx.t, at_ns, stored_cnt);
 	assert_true(stored_cnt[CHECKPOINT_SCHED] && stored_cnt[CHECKPOINT_SLAB]);
-	assert_int_equal(check_file(x.t, &size), 1);
-	bytes = read_whole(x.points, &cnt);
+	assert_int_equal(check_file(fx.t, &size), 1);
+	bytes = file_read(fx.points, &cnt);
 	assert_int_equal(size, cnt);
 	for (i = 0; i < cnt; i += 1 + cnt / 120) {
 		bytes[i] ^= (uint8_t)(1u << i % 8);
-		write_whole(x.points, bytes, cnt);
+		file_write(fx.points, bytes, cnt);
 		bytes[i] ^= (uint8_t)(1u << i % 8);
-		if (check_file(x.t, &size) >= 0)
+		if (check_file(fx.t, &size) >= 0)
 			fail_msg("byte %zu of %zu is changed, and not found", i, cnt);
-		c = carry(x.t, at_ns, UINT32_MAX, true);
+		c = carry(fx.t, at_ns, UINT32_MAX, true);
 		check_same(&whole, &c, at_ns, "with a damaged file");
 		checkpoint_done(&c);
 	}
 	/* cut short, too */
-	write_whole(x.points, bytes, cnt / 2);
-	assert_int_equal(check_file(x.t, &size), -EBADMSG);
-	c = carry(x.t, at_ns, UINT32_MAX, true);
+	file_write(fx.points, bytes, cnt / 2);
+	assert_int_equal(check_file(fx.t, &size), -EBADMSG);
+	c = carry(fx.t, at_ns, UINT32_MAX, true);
 	check_same(&whole, &c, at_ns, "with half a file");
 	checkpoint_done(&c);
 	free(bytes);
 	checkpoint_done(&whole);
-	end(&x);
 }
 
 UNIT_TEST(test_the_file_of_another_trace_is_not_used)
@@ -314,10 +283,10 @@ UNIT_TEST(test_the_file_of_another_trace_is_not_used)
 
 	begin(&x, 91, 5);
 	chaos_make_index(x.t, 1000);
-	bytes = read_whole(x.points, &cnt);
+	bytes = file_read(x.points, &cnt);
 	end(&x);
 	begin(&y, 92, 5);
-	write_whole(y.points, bytes, cnt);
+	file_write(y.points, bytes, cnt);
 	free(bytes);
 	assert_int_equal(check_file(y.t, &size), -ESTALE);
 	at_ns = trace_end_ns(y.t) - 1000;
@@ -352,33 +321,31 @@ static struct check_part check_points(struct trace *t)
  */
 UNIT_TEST(test_the_file_belongs_to_its_trace)
 {
-	struct fixture x;
 	struct stat st, of;
 	uint8_t *bytes;
 	size_t cnt;
 
-	begin(&x, 81, 5);
+	begin(&fx, 81, 5);
 	if (!geteuid())
-		assert_int_equal(chown(x.f.path, 4242, 4243), 0);
-	assert_string_equal(check_points(x.t).reason, "not told of");
-	chaos_make_index(x.t, 1000);
-	assert_int_equal(check_points(x.t).status, CHECK_VALID);
-	assert_string_equal(check_points(x.t).reason, "checksums hold, made of these blocks");
-	assert_int_equal(stat(x.points, &st), 0);
+		assert_int_equal(chown(fx.f.path, 4242, 4243), 0);
+	assert_string_equal(check_points(fx.t).reason, "not told of");
+	chaos_make_index(fx.t, 1000);
+	assert_int_equal(check_points(fx.t).status, CHECK_VALID);
+	assert_string_equal(check_points(fx.t).reason, "checksums hold, made of these blocks");
+	assert_int_equal(stat(fx.points, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(stat(x.f.path, &of), 0);
+	assert_int_equal(stat(fx.f.path, &of), 0);
 	assert_int_equal(st.st_uid, of.st_uid);
 	assert_int_equal(st.st_gid, of.st_gid);
-	assert_int_equal(check_points(x.t).bytes, st.st_size);
-	bytes = read_whole(x.points, &cnt);
+	assert_int_equal(check_points(fx.t).bytes, st.st_size);
+	bytes = file_read(fx.points, &cnt);
 	bytes[cnt / 2] ^= 1;
-	write_whole(x.points, bytes, cnt);
+	file_write(fx.points, bytes, cnt);
 	free(bytes);
-	assert_int_equal(check_points(x.t).status, CHECK_NOTE);
-	assert_non_null(strstr(check_points(x.t).reason, "it is not used"));
-	assert_int_equal(store_remove(x.f.path, NULL), 0);
-	assert_int_not_equal(access(x.f.path, F_OK), 0);
-	end(&x);
+	assert_int_equal(check_points(fx.t).status, CHECK_NOTE);
+	assert_non_null(strstr(check_points(fx.t).reason, "it is not used"));
+	assert_int_equal(store_remove(fx.f.path, NULL), 0);
+	assert_int_not_equal(access(fx.f.path, F_OK), 0);
 }
 
 static int state_of(struct trace *t, unsigned int flags)
@@ -396,23 +363,21 @@ static int state_of(struct trace *t, unsigned int flags)
 UNIT_TEST(test_the_file_may_lie_in_the_cache)
 {
 	char path[120], name[160];
-	struct fixture x;
 
-	begin(&x, 83, 3);
-	chaos_make_index(x.t, 1000);
-	snprintf(path, sizeof(path), "%s/ebpfrec", x.f.dir);
+	begin(&fx, 83, 3);
+	chaos_make_index(fx.t, 1000);
+	snprintf(path, sizeof(path), "%s/ebpfrec", fx.f.dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	snprintf(name, sizeof(name), "%s/%016llx%08x.idx", path,
-		 (unsigned long long)trace_start_ns(x.t), trace_more_at(x.t, 0)->head.head_crc);
-	assert_int_equal(setenv("XDG_CACHE_HOME", x.f.dir, 1), 0);
-	assert_int_equal(state_of(x.t, 0), 1);
-	assert_int_equal(rename(x.points, name), 0);
-	assert_int_equal(state_of(x.t, 0), 1);
-	assert_int_equal(state_of(x.t, DERIVED_BESIDE), 0);
+		 (unsigned long long)trace_start_ns(fx.t), trace_more_at(fx.t, 0)->head.head_crc);
+	assert_int_equal(setenv("XDG_CACHE_HOME", fx.f.dir, 1), 0);
+	assert_int_equal(state_of(fx.t, 0), 1);
+	assert_int_equal(rename(fx.points, name), 0);
+	assert_int_equal(state_of(fx.t, 0), 1);
+	assert_int_equal(state_of(fx.t, DERIVED_BESIDE), 0);
 	assert_int_equal(unlink(name), 0);
-	assert_int_equal(state_of(x.t, 0), 0);
+	assert_int_equal(state_of(fx.t, 0), 0);
 	assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
-	end(&x);
 }
 
 /*
@@ -424,27 +389,25 @@ UNIT_TEST(test_a_checkpoint_is_of_its_part_and_of_a_block)
 	const struct checkpoint empty = { 0 };
 	struct derived_file *d;
 	struct checkpoint c;
-	struct fixture x;
 	uint64_t at_ns, found_ns = 0;
 
-	begin(&x, 82, 3);
-	at_ns = trace_end_ns(x.t);
-	assert_int_equal(derived_file_open(&d, x.t, DERIVED_APART), 0);
+	begin(&fx, 82, 3);
+	at_ns = trace_end_ns(fx.t);
+	assert_int_equal(derived_file_open(&d, fx.t, DERIVED_APART), 0);
 	assert_int_equal(derived_file_begin(d, false), 0);
 	assert_int_equal(checkpoint_store(d, NULL, checkpoint_key(CHECKPOINT_REQUESTS, 1),
-					  trace_block_at(x.t, 1)->from_ns, &empty), 0);
-	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c), 1);
-	assert_int_equal(found_ns, trace_block_at(x.t, 1)->from_ns);
+					  trace_block_at(fx.t, 1)->from_ns, &empty), 0);
+	assert_int_equal(checkpoint_find(d, fx.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c), 1);
+	assert_int_equal(found_ns, trace_block_at(fx.t, 1)->from_ns);
 	checkpoint_done(&c);
-	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_SCHED, at_ns, &found_ns, &c), 0);
-	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_IRQ, at_ns, &found_ns, &c), 0);
+	assert_int_equal(checkpoint_find(d, fx.t, CHECKPOINT_SCHED, at_ns, &found_ns, &c), 0);
+	assert_int_equal(checkpoint_find(d, fx.t, CHECKPOINT_IRQ, at_ns, &found_ns, &c), 0);
 	assert_int_equal(checkpoint_store(d, NULL, checkpoint_key(CHECKPOINT_REQUESTS,
-								  trace_block_cnt(x.t)),
+								  trace_block_cnt(fx.t)),
 					  at_ns, &empty), 0);
-	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c),
+	assert_int_equal(checkpoint_find(d, fx.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c),
 			 -EBADMSG);
 	derived_file_close(d);
-	end(&x);
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(end, fx)

@@ -4,20 +4,19 @@
  * over random windows of random traces with losses, late records, unknown threads, lost frees, tiny
  * and empty blocks. Answers that differ by definition are listed here, with the reason.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/engine/report_view.h"
 #include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/gen_chaos.h"
+#include "tests/unit/gen/made_trace.h"
 #include "probe/source.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 #define below chaos_below
+
+static struct made_trace made;
 
 /* Differences of a view's rows by definition: see by_definition. */
 enum differ { SAME, NO_FREES, NO_SITES, NOT_IN_FLIGHT, UNSURE_WAITING, TOLD_BEHIND, NO_ROWS };
@@ -58,9 +57,8 @@ static bool is_instant(const char *name)
 					     "peak_ns",	 "rss_peak_at_ns", "queued_ns",
 					     "issue_ns", "complete_ns",	   "alloc_ns",
 					     "free_ns" };
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
 			return true;
 	return false;
@@ -95,9 +93,7 @@ static const struct {
 
 static enum differ differ_of(const char *what)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(by_definition) / sizeof(by_definition[0]); i++)
+	for (size_t i = 0; i < sizeof(by_definition) / sizeof(by_definition[0]); i++)
 		if (!strncmp(what, by_definition[i].name, strlen(by_definition[i].name)))
 			return by_definition[i].differ;
 	return SAME;
@@ -180,12 +176,11 @@ static char *row_text(const struct rows *r, unsigned int row, uint64_t start_ns,
 	bool is_section = r->col_cnt == 4 && !strcmp(r->names[0], "section"), outlives;
 	size_t cap = 64, n = 0;
 	char *text, cell[4096];
-	unsigned int col;
 
 	if (is_passed_over(d, r, row, (int64_t)(to_ns - start_ns), &outlives))
 		return NULL;
 	text = malloc(cap);
-	for (col = 0; col < r->col_cnt; col++) {
+	for (unsigned int col = 0; col < r->col_cnt; col++) {
 		const struct value *v = &r->values[(size_t)row * r->col_cnt + col];
 		const char *name = is_section && col == 3 ? rows_text(r, row, 2) : r->names[col];
 		size_t len;
@@ -237,9 +232,7 @@ static char **texts_of(const struct rows *r, uint64_t start_ns, uint64_t to_ns, 
 
 static void free_texts(char **texts)
 {
-	unsigned int i;
-
-	for (i = 0; texts[i]; i++)
+	for (unsigned int i = 0; texts[i]; i++)
 		free(texts[i]);
 	free(texts);
 }
@@ -443,19 +436,16 @@ static void compare_tables(const struct pair *p)
 	unsigned int cnt = schema_tables(&tables), i;
 	struct row_sink sink;
 	struct rows a, b;
-	struct err e = { "" };
 
 	for (i = 0; i < cnt; i++) {
 		if (!tables[i].is_event_table)
 			continue;
 		sink = rows_sink(&a);
-		assert_int_equal(
-			analysis_table(p->old.a, tables[i].name, p->from_ns, p->to_ns, &sink, &e),
-			0);
+		assert_int_equal(analysis_table(p->old.a, tables[i].name, p->from_ns, p->to_ns,
+						&sink, NULL), 0);
 		sink = rows_sink(&b);
-		assert_int_equal(
-			analysis_table(p->cut.a, tables[i].name, p->from_ns, p->to_ns, &sink, &e),
-			0);
+		assert_int_equal(analysis_table(p->cut.a, tables[i].name, p->from_ns, p->to_ns,
+						&sink, NULL), 0);
 		compare(p, &a, &b, tables[i].name);
 	}
 	compare_leaked_pages(p);
@@ -581,7 +571,7 @@ static void random_window(struct trace *t, struct pair *p)
 
 /* With the index, if there is one, or without. */
 static void cut_trace(struct trace *t, struct trace_cut_request *q, const char *path,
-		      struct trace_cut_result *made)
+		      struct trace_cut_result *result)
 {
 	const struct analysis_index_use use = { .use = below(3) };
 	struct analysis *a;
@@ -591,7 +581,7 @@ static void cut_trace(struct trace *t, struct trace_cut_request *q, const char *
 	analysis_use_index(a, &use);
 	q->before = analysis_checkpoint;
 	q->before_ctx = a;
-	if (trace_cut(t, q, path, made, &e) < 0)
+	if (trace_cut(t, q, path, result, &e) < 0)
 		fail_msg("%s", e.text);
 	analysis_close(a);
 }
@@ -599,14 +589,14 @@ static void cut_trace(struct trace *t, struct trace_cut_request *q, const char *
 static void make_cut(struct trace *t, struct pair *p, const char *path)
 {
 	struct trace_cut_request q = { .from_ns = p->from_ns, .to_ns = p->to_ns, .reason = "test" };
-	struct trace_cut_result made;
+	struct trace_cut_result result;
 	struct check_result checked;
 	struct err e = { "" };
 	struct trace *cut;
 
-	cut_trace(t, &q, path, &made);
-	assert_int_equal(made.from_ns, p->from_ns);
-	assert_int_equal(made.to_ns, p->to_ns);
+	cut_trace(t, &q, path, &result);
+	assert_int_equal(result.from_ns, p->from_ns);
+	assert_int_equal(result.to_ns, p->to_ns);
 	assert_int_equal(trace_open(&cut, path, &e), 0);
 	assert_int_equal(trace_start_ns(cut), p->from_ns);
 	assert_int_equal(trace_end_ns(cut), p->to_ns);
@@ -705,28 +695,21 @@ UNIT_TEST(test_spike_is_told_as_far_as_it_lies_inside)
 {
 	static const char sql[] =
 		"SELECT start_ns, end_ns, bytes, baseline_bytes, threshold_bytes FROM spikes()";
-	const uint64_t t0 = CHAOS_T0, ms = 1000000;
-	char dir[64], path[80];
-	struct pair p = { .from_ns = t0 + 1020 * ms, .to_ns = t0 + 1030 * ms };
-	struct gen *g;
+	struct pair p = { .from_ns = CHAOS_T0 + 1020 * MS, .to_ns = CHAOS_T0 + 1030 * MS };
 	struct rows r;
-	unsigned int i;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
-	gen_snap(g, t0, 0, 100, 100, 1, "burst");
-	gen_slice(g, t0 + 1000 * ms);
-	for (i = 0; i < 40; i++)
-		gen_kmalloc(g, t0 + (1000 + i) * ms, 0, 100,
+	made_begin(&made, &(struct gen_config){ .from_ns = CHAOS_T0 });
+	snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut", made.dir);
+	gen_snap(made.g, CHAOS_T0, 0, 100, 100, 1, "burst");
+	gen_slice(made.g, CHAOS_T0 + 1000 * MS);
+	for (unsigned int i = 0; i < 40; i++)
+		gen_kmalloc(made.g, CHAOS_T0 + (1000 + i) * MS, 0, 100,
 			    0xffff888000000000ull + ((uint64_t)i << 20), 1u << 20, 0x81000, 0);
-	gen_slice(g, t0 + 2000 * ms);
-	gen_finish(g);
-	open_side(&p.old, path);
+	made_read(&made, CHAOS_T0 + 2000 * MS);
+	open_side(&p.old, made.path);
 	rows_sql(&r, p.old.a, sql);
 	assert_int_equal(r.row_cnt, 1);
-	assert_int_equal(rows_int(&r, 0, 0), 1000 * ms);
+	assert_int_equal(rows_int(&r, 0, 0), 1000 * MS);
 	assert_int_equal(rows_int(&r, 0, 2), 40 << 20);
 	assert_int_equal(rows_int(&r, 0, 3), 0);
 	assert_int_equal(rows_int(&r, 0, 4), 16 << 20);
@@ -739,21 +722,20 @@ UNIT_TEST(test_spike_is_told_as_far_as_it_lies_inside)
 	rows_done(&r);
 	close_side(&p.cut);
 	/* 20 MiB are; the 20 before are the level it begins at */
-	p.to_ns = t0 + 1500 * ms;
+	p.to_ns = CHAOS_T0 + 1500 * MS;
 	strcat(p.cut_path, "-longer");
 	make_cut(p.old.t, &p, p.cut_path);
 	open_side(&p.cut, p.cut_path);
 	rows_sql(&r, p.cut.a, sql);
 	assert_int_equal(r.row_cnt, 1);
 	assert_int_equal(rows_int(&r, 0, 0), 0);
-	assert_int_equal(rows_int(&r, 0, 1), 19 * ms);
+	assert_int_equal(rows_int(&r, 0, 1), 19 * MS);
 	assert_int_equal(rows_int(&r, 0, 2), 20 << 20);
 	assert_int_equal(rows_int(&r, 0, 3), 20 << 20);
 	assert_int_equal(rows_int(&r, 0, 4), 16 << 20);
 	rows_done(&r);
 	close_side(&p.cut);
 	close_side(&p.old);
-	gen_remove_dir(dir);
 }
 
 /* The switch that reports steal may come after the cut's end and concern the time before it. */
@@ -762,38 +744,30 @@ UNIT_TEST(test_steal_is_told_as_far_as_it_lies_inside)
 	static const struct {
 		uint64_t from_ms, to_ms, stolen_ms;
 	} windows[] = { { 2, 3, 0 }, { 2, 8, 4 }, { 5, 8, 3 }, { 6, 14, 4 }, { 1, 15, 6 } };
-	const uint64_t t0 = CHAOS_T0, ms = 1000000;
 	static const char sql[] = "SELECT utid, steal_ns FROM cpu_usage() WHERE steal_ns > 0";
-	char dir[64], path[80];
 	struct pair p = { .from_ns = 0 };
 	struct rows r;
-	struct gen *g;
-	size_t i;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
-	gen_snap(g, t0, 0, 100, 100, 1, "robbed");
-	gen_switch(g, t0 + 1 * ms, 0, 0, 100, 0);
-	gen_switch_more(g, t0 + 10 * ms, 0, 100, 0, 0, 6 * ms, 0);
-	gen_slice(g, t0 + 20 * ms);
-	gen_finish(g);
-	open_side(&p.old, path);
-	for (i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
-		p.from_ns = t0 + windows[i].from_ms * ms;
-		p.to_ns = t0 + windows[i].to_ms * ms;
-		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
+	made_begin(&made, &(struct gen_config){ .from_ns = CHAOS_T0 });
+	gen_snap(made.g, CHAOS_T0, 0, 100, 100, 1, "robbed");
+	gen_switch(made.g, CHAOS_T0 + 1 * MS, 0, 0, 100, 0);
+	gen_switch_more(made.g, CHAOS_T0 + 10 * MS, 0, 100, 0, 0, 6 * MS, 0);
+	made_read(&made, CHAOS_T0 + 20 * MS);
+	open_side(&p.old, made.path);
+	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
+		p.from_ns = CHAOS_T0 + windows[i].from_ms * MS;
+		p.to_ns = CHAOS_T0 + windows[i].to_ms * MS;
+		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", made.dir, i);
 		make_cut(p.old.t, &p, p.cut_path);
 		open_side(&p.cut, p.cut_path);
 		rows_sql(&r, p.cut.a, sql);
 		assert_int_equal(r.row_cnt, windows[i].stolen_ms > 0);
 		if (r.row_cnt)
-			assert_int_equal(rows_int(&r, 0, 1), windows[i].stolen_ms * ms);
+			assert_int_equal(rows_int(&r, 0, 1), windows[i].stolen_ms * MS);
 		rows_done(&r);
 		close_side(&p.cut);
 	}
 	close_side(&p.old);
-	gen_remove_dir(dir);
 }
 
 static void compare_sql(struct pair *p, const char *sql)
@@ -801,9 +775,8 @@ static void compare_sql(struct pair *p, const char *sql)
 	struct analysis *sides[2] = { p->old.a, p->cut.a };
 	struct rows r[2];
 	char window[300];
-	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		uint64_t start = trace_start_ns(i ? p->cut.t : p->old.t);
 
 		snprintf(window, sizeof(window), sql, (long long)(p->from_ns - start),
@@ -814,19 +787,16 @@ static void compare_sql(struct pair *p, const char *sql)
 }
 
 /* Cuts of the trace, from and to so many ms, have the waits and the CPU time of its threads. */
-static void compare_windows(const char *dir, const char *path, const uint64_t (*windows)[2],
-			    size_t cnt)
+static void compare_windows(const uint64_t (*windows)[2], size_t cnt)
 {
-	const uint64_t ms = 1000000;
 	struct pair p = { .from_ns = 0 };
-	size_t i;
 
-	open_side(&p.old, path);
+	open_side(&p.old, made.path);
 	difference_cnt = 0;
-	for (i = 0; i < cnt; i++) {
-		p.from_ns = CHAOS_T0 + windows[i][0] * ms;
-		p.to_ns = CHAOS_T0 + windows[i][1] * ms;
-		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", dir, i);
+	for (size_t i = 0; i < cnt; i++) {
+		p.from_ns = CHAOS_T0 + windows[i][0] * MS;
+		p.to_ns = CHAOS_T0 + windows[i][1] * MS;
+		snprintf(p.cut_path, sizeof(p.cut_path), "%s/cut-%zu", made.dir, i);
 		make_cut(p.old.t, &p, p.cut_path);
 		open_side(&p.cut, p.cut_path);
 		compare_sql(&p, "SELECT utid, waits, wait_ns, wakeups, preempts, unknown_waits "
@@ -848,24 +818,17 @@ UNIT_TEST(test_what_a_late_switch_tells_of_before_stays_there)
 {
 	static const uint64_t windows[][2] = { { 2, 40 }, { 3, 40 }, { 5, 9 }, { 6, 12 },
 					       { 31, 33 }, { 31, 40 } };
-	const uint64_t t0 = CHAOS_T0, ms = 1000000;
-	char dir[64], path[80];
-	struct gen *g;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
-	gen_snap(g, t0, 0, 100, 100, 1, "waits");
-	gen_switch_more(g, t0 + 1 * ms, 0, 100, 0, WIRE_F_PREEMPT, 0, 0);
-	gen_wakeup(g, t0 + 5 * ms, 0, 0, 100, 0);
-	gen_switch_more(g, t0 + 10 * ms, 0, 100, 0, 0, 0, 6 * ms);
-	gen_wakeup(g, t0 + 29 * ms, 0, 0, 100, 0);
-	gen_switch(g, t0 + 30 * ms, 0, 0, 100, 0);
-	gen_switch_more(g, t0 + 32 * ms, 0, 100, 0, 0, 5 * ms, 0);
-	gen_slice(g, t0 + 50 * ms);
-	gen_finish(g);
-	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
-	gen_remove_dir(dir);
+	made_begin(&made, &(struct gen_config){ .from_ns = CHAOS_T0 });
+	gen_snap(made.g, CHAOS_T0, 0, 100, 100, 1, "waits");
+	gen_switch_more(made.g, CHAOS_T0 + 1 * MS, 0, 100, 0, WIRE_F_PREEMPT, 0, 0);
+	gen_wakeup(made.g, CHAOS_T0 + 5 * MS, 0, 0, 100, 0);
+	gen_switch_more(made.g, CHAOS_T0 + 10 * MS, 0, 100, 0, 0, 0, 6 * MS);
+	gen_wakeup(made.g, CHAOS_T0 + 29 * MS, 0, 0, 100, 0);
+	gen_switch(made.g, CHAOS_T0 + 30 * MS, 0, 0, 100, 0);
+	gen_switch_more(made.g, CHAOS_T0 + 32 * MS, 0, 100, 0, 0, 5 * MS, 0);
+	made_read(&made, CHAOS_T0 + 50 * MS);
+	compare_windows(windows, sizeof(windows) / sizeof(*windows));
 }
 
 /*
@@ -876,21 +839,14 @@ UNIT_TEST(test_what_a_late_switch_tells_of_before_stays_there)
 UNIT_TEST(test_steal_of_a_restored_stay_is_nobodys)
 {
 	static const uint64_t windows[][2] = { { 1, 15 }, { 3, 15 } };
-	const uint64_t t0 = CHAOS_T0, ms = 1000000;
-	char dir[64], path[80];
-	struct gen *g;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = t0 });
-	gen_snap(g, t0, 0, 100, 100, 1, "robbed");
-	gen_switch(g, t0 + 1 * ms / 2, 0, 100, 0, 0);
-	gen_slice(g, t0 + 5 * ms);
-	gen_switch_more(g, t0 + 12 * ms, 0, 100, 0, 0, 3 * ms, 10 * ms);
-	gen_slice(g, t0 + 20 * ms);
-	gen_finish(g);
-	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
-	gen_remove_dir(dir);
+	made_begin(&made, &(struct gen_config){ .from_ns = CHAOS_T0 });
+	gen_snap(made.g, CHAOS_T0, 0, 100, 100, 1, "robbed");
+	gen_switch(made.g, CHAOS_T0 + 1 * MS / 2, 0, 100, 0, 0);
+	gen_slice(made.g, CHAOS_T0 + 5 * MS);
+	gen_switch_more(made.g, CHAOS_T0 + 12 * MS, 0, 100, 0, 0, 3 * MS, 10 * MS);
+	made_read(&made, CHAOS_T0 + 20 * MS);
+	compare_windows(windows, sizeof(windows) / sizeof(*windows));
 }
 
 /* To idle, for good. */
@@ -912,36 +868,29 @@ static void switch_from_dead(struct gen *g, uint64_t ts_ns, unsigned int cpu, ui
 UNIT_TEST(test_what_threads_do_behind_their_exit_is_told)
 {
 	static const uint64_t windows[][2] = { { 20, 40 }, { 8, 20 }, { 16, 35 } };
-	const uint64_t t0 = CHAOS_T0, ms = 1000000;
-	char dir[64], path[80];
-	struct gen *g;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = t0, .cpu_cnt = 2 });
-	gen_snap(g, t0, 0, 99, 99, 1, "other");
+	made_begin(&made, &(struct gen_config){ .from_ns = CHAOS_T0, .cpu_cnt = 2 });
+	gen_snap(made.g, CHAOS_T0, 0, 99, 99, 1, "other");
 	for (uint32_t tid = 100; tid < 103; tid++)
-		gen_snap(g, t0, 0, tid, tid, 1, "ends");
-	gen_switch(g, t0 + 1 * ms, 1, 0, 101, 0);
-	gen_switch(g, t0 + 2 * ms, 1, 101, 0, 0);
-	gen_switch(g, t0 + 3 * ms, 0, 0, 100, 0);
-	gen_exit(g, t0 + 4 * ms, 0, 100, 100, 0, true, 0);
-	gen_switch(g, t0 + 5 * ms, 0, 100, 102, 0);
-	gen_exit(g, t0 + 6 * ms, 1, 101, 101, 0, true, 0);
-	gen_exit(g, t0 + 7 * ms, 0, 102, 102, 0, true, 0);
-	gen_switch(g, t0 + 9 * ms, 0, 102, 99, 0);
-	gen_wakeup(g, t0 + 10 * ms, 0, 99, 102, 0);
-	gen_switch(g, t0 + 11 * ms, 1, 0, 102, 0);
-	switch_from_dead(g, t0 + 12 * ms, 1, 102);
-	gen_slice(g, t0 + 15 * ms);
-	gen_wakeup(g, t0 + 25 * ms, 0, 99, 101, 0);
-	gen_wakeup(g, t0 + 30 * ms, 0, 99, 100, 0);
-	gen_switch(g, t0 + 31 * ms, 1, 0, 100, 0);
-	switch_from_dead(g, t0 + 32 * ms, 1, 100);
-	gen_slice(g, t0 + 40 * ms);
-	gen_finish(g);
-	compare_windows(dir, path, windows, sizeof(windows) / sizeof(*windows));
-	gen_remove_dir(dir);
+		gen_snap(made.g, CHAOS_T0, 0, tid, tid, 1, "ends");
+	gen_switch(made.g, CHAOS_T0 + 1 * MS, 1, 0, 101, 0);
+	gen_switch(made.g, CHAOS_T0 + 2 * MS, 1, 101, 0, 0);
+	gen_switch(made.g, CHAOS_T0 + 3 * MS, 0, 0, 100, 0);
+	gen_exit(made.g, CHAOS_T0 + 4 * MS, 0, 100, 100, 0, true, 0);
+	gen_switch(made.g, CHAOS_T0 + 5 * MS, 0, 100, 102, 0);
+	gen_exit(made.g, CHAOS_T0 + 6 * MS, 1, 101, 101, 0, true, 0);
+	gen_exit(made.g, CHAOS_T0 + 7 * MS, 0, 102, 102, 0, true, 0);
+	gen_switch(made.g, CHAOS_T0 + 9 * MS, 0, 102, 99, 0);
+	gen_wakeup(made.g, CHAOS_T0 + 10 * MS, 0, 99, 102, 0);
+	gen_switch(made.g, CHAOS_T0 + 11 * MS, 1, 0, 102, 0);
+	switch_from_dead(made.g, CHAOS_T0 + 12 * MS, 1, 102);
+	gen_slice(made.g, CHAOS_T0 + 15 * MS);
+	gen_wakeup(made.g, CHAOS_T0 + 25 * MS, 0, 99, 101, 0);
+	gen_wakeup(made.g, CHAOS_T0 + 30 * MS, 0, 99, 100, 0);
+	gen_switch(made.g, CHAOS_T0 + 31 * MS, 1, 0, 100, 0);
+	switch_from_dead(made.g, CHAOS_T0 + 32 * MS, 1, 100);
+	made_read(&made, CHAOS_T0 + 40 * MS);
+	compare_windows(windows, sizeof(windows) / sizeof(*windows));
 }
 
 /* ---- some processes only ---- */
@@ -975,9 +924,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 	static const char *const names[] = { "io",    "latency", "cpu",	  "sched",
 					     "alloc", "memory",	 "leaks", "lifetimes",
 					     "sizes", "irq",	 "stacks", "profile" };
-	struct report_request q = { .from_ns = p->from_ns,
-				    .to_ns = p->to_ns,
-				    .pids = pids,
+	struct report_request q = { .from_ns = p->from_ns, .to_ns = p->to_ns, .pids = pids,
 				    .pid_cnt = pid_cnt };
 	enum differ waiting = is_told_behind(p) ? TOLD_BEHIND : SAME;
 	struct rows a, b;
@@ -998,10 +945,9 @@ UNIT_TEST(test_cut_of_processes_keeps_their_numbers)
 {
 	static uint32_t upids[4096];
 	struct trace_cut_request q = { .reason = "test", .upids = upids, .processes = "some" };
-	struct trace_cut_result made;
+	struct trace_cut_result result;
 	struct check_result checked;
 	struct pair p = { .from_ns = 0 };
-	struct err e = { "" };
 	unsigned int i, k, pid_cnt;
 	uint32_t pids[8];
 	struct chaos f;
@@ -1025,9 +971,9 @@ UNIT_TEST(test_cut_of_processes_keeps_their_numbers)
 			q.from_ns = p.from_ns;
 			q.to_ns = p.to_ns;
 			q.upid_cnt = pick(p.old.t, pids, &pid_cnt, upids);
-			cut_trace(p.old.t, &q, p.cut_path, &made);
+			cut_trace(p.old.t, &q, p.cut_path, &result);
 			open_side(&p.cut, p.cut_path);
-			assert_int_equal(trace_check(p.cut.t, NULL, NULL, &checked, &e), 0);
+			assert_int_equal(trace_check(p.cut.t, NULL, NULL, &checked, NULL), 0);
 			assert_int_equal(checked.damaged_cnt, 0);
 			compare_processes(&p, pids, pid_cnt, i % 2);
 			close_side(&p.cut);
@@ -1094,4 +1040,4 @@ UNIT_TEST(test_cut_knows_every_source)
 	}
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The tasks of a cut: those alive in its window, or only the selected ones. */
-#include <stdio.h>
-#include <string.h>
-
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 #include "trace/trace_read.h"
 
 #define T0 1000000000ull
-#define MS 1000000ull
+
+static struct made_trace made;
 
 static void lose(struct made_trace *m, uint64_t from_ns, uint64_t to_ns)
 {
@@ -38,8 +37,7 @@ static void make(struct made_trace *m)
 	lose(m, 3 * MS, 5 * MS + 1);
 	lose(m, 9 * MS - 1, 10 * MS);
 	lose(m, 9 * MS, 10 * MS);
-	gen_slice(m->g, T0 + 10 * MS);
-	made_open(m);
+	made_finish(m, T0 + 10 * MS);
 }
 
 /* Cuts a window, of one process or of all, and opens the cut in place of the trace. */
@@ -48,7 +46,7 @@ static void cut(struct made_trace *m, uint64_t from_ns, uint64_t to_ns, const ch
 	struct trace_cut_request q = { .from_ns = T0 + from_ns, .to_ns = T0 + to_ns,
 				       .before = analysis_checkpoint, .before_ctx = m->a,
 				       .reason = "test", .processes = comm };
-	struct trace_cut_result made;
+	struct trace_cut_result result;
 	struct err e = { "" };
 	char path[96];
 	uint32_t upid;
@@ -60,7 +58,7 @@ static void cut(struct made_trace *m, uint64_t from_ns, uint64_t to_ns, const ch
 		q.upid_cnt = 1;
 	}
 	snprintf(path, sizeof(path), "%s/cut", m->dir);
-	if (trace_cut(m->t, &q, path, &made, &e) < 0)
+	if (trace_cut(m->t, &q, path, &result, &e) < 0)
 		fail_msg("%s", e.text);
 	analysis_close(m->a);
 	trace_close(m->t);
@@ -75,23 +73,21 @@ static int64_t processes_named(struct made_trace *m, const char *comm)
 
 UNIT_TEST(test_who_lived_in_the_window_is_in_the_cut)
 {
-	struct made_trace m;
 	int64_t born_ns;
 
-	make(&m);
-	born_ns = rows_one(m.a, "SELECT start_ns FROM processes WHERE comm = 'born'");
-	cut(&m, 5 * MS, (uint64_t)born_ns, NULL);
-	assert_int_equal(processes_named(&m, "mine"), 1);
-	assert_int_equal(processes_named(&m, "others"), 1);
+	make(&made);
+	born_ns = rows_one(made.a, "SELECT start_ns FROM processes WHERE comm = 'born'");
+	cut(&made, 5 * MS, (uint64_t)born_ns, NULL);
+	assert_int_equal(processes_named(&made, "mine"), 1);
+	assert_int_equal(processes_named(&made, "others"), 1);
 	/* its end is an event of the window */
-	assert_int_equal(processes_named(&m, "dies"), 1);
-	assert_int_equal(processes_named(&m, "born"), 0);
-	made_close(&m);
-	make(&m);
-	cut(&m, 5 * MS + 1, (uint64_t)born_ns + 1, NULL);
-	assert_int_equal(processes_named(&m, "dies"), 0);
-	assert_int_equal(processes_named(&m, "born"), 1);
-	made_close(&m);
+	assert_int_equal(processes_named(&made, "dies"), 1);
+	assert_int_equal(processes_named(&made, "born"), 0);
+	made_close(&made);
+	make(&made);
+	cut(&made, 5 * MS + 1, (uint64_t)born_ns + 1, NULL);
+	assert_int_equal(processes_named(&made, "dies"), 0);
+	assert_int_equal(processes_named(&made, "born"), 1);
 }
 
 static unsigned int allocations(struct made_trace *m, int64_t *ret_tid)
@@ -110,20 +106,18 @@ static unsigned int allocations(struct made_trace *m, int64_t *ret_tid)
 
 UNIT_TEST(test_what_is_carried_over_is_of_the_chosen_alone)
 {
-	struct made_trace m;
 	int64_t tid;
 
-	make(&m);
-	cut(&m, 5 * MS, 9 * MS, NULL);
-	assert_int_equal(allocations(&m, &tid), 2);
-	made_close(&m);
-	make(&m);
-	cut(&m, 5 * MS, 9 * MS, "mine");
-	assert_int_equal(allocations(&m, &tid), 1);
+	make(&made);
+	cut(&made, 5 * MS, 9 * MS, NULL);
+	assert_int_equal(allocations(&made, &tid), 2);
+	made_close(&made);
+	make(&made);
+	cut(&made, 5 * MS, 9 * MS, "mine");
+	assert_int_equal(allocations(&made, &tid), 1);
 	assert_int_equal(tid, 100);
-	assert_int_equal(processes_named(&m, "mine"), 1);
-	assert_int_equal(processes_named(&m, "others"), 0);
-	made_close(&m);
+	assert_int_equal(processes_named(&made, "mine"), 1);
+	assert_int_equal(processes_named(&made, "others"), 0);
 }
 
 /* A request belongs to its submitter, not to the task that handles its completion. */
@@ -140,27 +134,24 @@ UNIT_TEST(test_a_request_belongs_to_who_made_it)
 		gen_block(m.g, T0 + 1 * MS, 0, 100, WIRE_BLOCK_INSERT, 7, 8 << 20, 64, 4096, 0);
 		gen_block(m.g, T0 + 2 * MS, 0, 100, WIRE_BLOCK_ISSUE, 7, 8 << 20, 64, 4096, 0);
 		gen_block(m.g, T0 + 3 * MS, 0, 200, WIRE_BLOCK_COMPLETE, 7, 8 << 20, 64, 4096, 0);
-		gen_slice(m.g, T0 + 10 * MS);
-		made_open(&m);
-		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM block_requests"), 1);
+		made_finish(&m, T0 + 10 * MS);
+		rows_want(m.a, 1, "SELECT count(*) FROM block_requests");
 		cut(&m, 0, 10 * MS, names[i]);
-		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM block_requests"), requests[i]);
+		rows_want(m.a, requests[i], "SELECT count(*) FROM block_requests");
 		made_close(&m);
 	}
 }
 
 UNIT_TEST(test_losses_of_the_window_are_in_the_cut)
 {
-	struct made_trace m;
 	size_t cnt;
 
-	make(&m);
-	trace_losses(m.t, &cnt);
+	make(&made);
+	trace_losses(made.t, &cnt);
 	assert_int_equal(cnt, 4);
-	cut(&m, 5 * MS, 9 * MS, NULL);
-	trace_losses(m.t, &cnt);
+	cut(&made, 5 * MS, 9 * MS, NULL);
+	trace_losses(made.t, &cnt);
 	assert_int_equal(cnt, 2);
-	made_close(&m);
 }
 
 /* Readings of the clocks, one at the end of each slice: those inside, and the next on each side. */
@@ -213,11 +204,9 @@ static void leave_out(const char *source)
 	struct trace_cut_request q = { .from_ns = T0, .to_ns = UINT64_MAX, .reason = "test",
 				       .before = analysis_checkpoint };
 	uint64_t saved[TRACE_CUT_SOURCE_MAX] = { 0 }, all = 0, bytes = 0;
-	struct trace_cut_result made;
-	struct err e = { "" };
+	struct trace_cut_result result;
 	struct made_trace m;
 	unsigned int at = 0;
-	char path[96];
 
 	make_mix(&m);
 	q.before_ctx = m.a;
@@ -225,16 +214,15 @@ static void leave_out(const char *source)
 		at++;
 	q.left_out = 1u << at;
 	for (size_t i = 0; i < trace_block_cnt(m.t); i++) {
-		assert_int_equal(trace_cut_saved(m.t, i, saved, &e), 0);
+		assert_int_equal(trace_cut_saved(m.t, i, saved, NULL), 0);
 		bytes += trace_block_at(m.t, i)->bytes;
 	}
 	for (unsigned int i = 0; trace_cut_source(i); i++)
 		all += saved[i];
 	assert_true(saved[at] > bytes / 50 && all < bytes);
-	snprintf(path, sizeof(path), "%s/cut", m.dir);
-	assert_int_equal(trace_cut(m.t, &q, path, &made, &e), 0);
+	assert_int_equal(trace_cut(m.t, &q, file_in(m.dir, "cut"), &result, NULL), 0);
 	/* names and stacks that only these events have go, too */
-	assert_in_range(made.bytes, (bytes - saved[at]) * 9 / 10, (bytes - saved[at]) * 11 / 10);
+	assert_in_range(result.bytes, (bytes - saved[at]) * 9 / 10, (bytes - saved[at]) * 11 / 10);
 	made_close(&m);
 }
 
@@ -245,4 +233,4 @@ UNIT_TEST(test_what_leaving_out_saves_is_foretold)
 	leave_out("alloc.page");
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

@@ -5,14 +5,6 @@
  * the content of a bundle. The events come from the declarations, so a new column is tested as soon
  * as it is declared. Likewise the strings of all rows are passed to a redaction.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/analyze.h"
 #include "edit/trace_cut.h"
 #include "edit/trace_redact.h"
@@ -20,6 +12,7 @@
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace_state.h"
+#include "tests/unit/unit_test.h"
 
 #define BLOCKS 2
 #define BLOCK_NS 1000000u
@@ -167,11 +160,10 @@ static void append(struct store_writer *w, struct maker *m, uint64_t number)
 	struct block_out o;
 	const void *bytes;
 	size_t cnt;
-	unsigned int s;
 
 	head.from_ns = START_NS + number * BLOCK_NS;
 	head.to_ns = head.from_ns + BLOCK_NS;
-	for (s = 0; s < CHUNK_SMALL_END; s++)
+	for (unsigned int s = 0; s < CHUNK_SMALL_END; s++)
 		m->rows[s].base_ns = head.from_ns;
 	m->event_cnt = 0;
 	row_put_cpu_state(&m->rows[CHUNK_CPU_STATE], &idle);
@@ -179,7 +171,7 @@ static void append(struct store_writer *w, struct maker *m, uint64_t number)
 	add_others(m, head.from_ns + 10);
 	assert_int_equal(block_out_init(&o, 0), 0);
 	block_out_begin(&o);
-	for (s = 0; s < CHUNK_SMALL_END; s++) {
+	for (unsigned int s = 0; s < CHUNK_SMALL_END; s++) {
 		block_out_add_rows(&o, s, &m->rows[s]);
 		buf_reset(&m->rows[s].out);
 		m->rows[s].cnt = 0;
@@ -195,13 +187,12 @@ static void make(const char *path)
 	const struct store_config config = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct maker m = { .next_id = 1000 };
 	struct store_writer *w;
-	unsigned int i;
 
 	assert_int_equal(store_writer_create(&w, path, &config, NULL), 0);
-	for (i = 0; i < BLOCKS; i++)
+	for (unsigned int i = 0; i < BLOCKS; i++)
 		append(w, &m, i);
 	assert_int_equal(store_writer_finish(w, NULL), 0);
-	for (i = 0; i < CHUNK_SMALL_END; i++)
+	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++)
 		buf_done(&m.rows[i].out);
 }
 
@@ -396,7 +387,7 @@ static size_t unknown_names(const char *path)
 	return cnt;
 }
 
-static void test_copies_lose_nothing_that_a_column_refers_to(void **state)
+UNIT_TEST(test_copies_lose_nothing_that_a_column_refers_to)
 {
 	char whole[80], part[80], redacted[80], bundled[80];
 
@@ -465,7 +456,7 @@ static size_t take_list(struct texts *x, const struct trace *t, unsigned int lis
 	return cnt;
 }
 
-static void test_every_declared_string_is_seen(void **state)
+UNIT_TEST(test_every_declared_string_is_seen)
 {
 	static struct texts x;
 	unsigned int list, nth;
@@ -496,12 +487,4 @@ static void test_every_declared_string_is_seen(void **state)
 	gen_remove_dir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_declared_string_is_seen),
-		cmocka_unit_test(test_copies_lose_nothing_that_a_column_refers_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,8 +3,6 @@
  * Functions shown under one name have one pseudonym, and different ones otherwise; some names stay.
  */
 #include <fnmatch.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "bpf/wire.h"
 #include "edit/trace_redact.h"
@@ -39,8 +37,7 @@ static void make(struct made_trace *m)
 		gen_kmalloc(m->g, ts_ns, 0, 100, 0x1000 * (i + 1), 64, 0, 0);
 		gen_stack(m->g, ts_ns, 0, 100, WIRE_KMALLOC, 0x1000 * (i + 1), 64, &frame, 0, 1);
 	}
-	gen_slice(m->g, T0 + 10000);
-	made_open(m);
+	made_finish(m, T0 + 10000);
 }
 
 /* How many functions the stacks have, as shown. */
@@ -63,11 +60,11 @@ static int64_t redacted_functions(const struct made_trace *m, const struct redac
 	assert_int_equal(trace_open(&t, path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	cnt = functions(a);
-	assert_int_equal(rows_one(a, "SELECT count(*) FROM stack_samples WHERE "
-				     "stack_text(stack, ts_ns) NOT LIKE 'fn-%%'"), kept ? 2 : 0);
+	rows_want(a, kept ? 2 : 0, "SELECT count(*) FROM stack_samples WHERE stack_text(stack, "
+		  "ts_ns) NOT LIKE 'fn-%%'");
 	if (kept)
-		assert_int_equal(rows_one(a, "SELECT count(*) FROM stack_samples WHERE "
-					     "stack_text(stack, ts_ns) = '%s'", kept), 2);
+		rows_want(a, 2, "SELECT count(*) FROM stack_samples WHERE stack_text(stack, ts_ns) "
+			  "= '%s'", kept);
 	analysis_close(a);
 	trace_close(t);
 	return cnt;
@@ -93,9 +90,8 @@ static void add_process(struct gen *g, uint32_t pid, uint64_t cgroup_id, unsigne
 {
 	struct wire_snap r = {
 		.task = { .hdr = { .ts_ns = T0, .hook = WIRE_TASK_SNAP, .tid = pid,
-				   .flags = (wire_u8)flags },
-			  .tid = pid, .pid = pid, .ppid = 1, .ns_tid = pid, .ns_pid = pid,
-			  .cgroup_id = cgroup_id, .comm = "worker" },
+				   .flags = (wire_u8)flags }, .tid = pid, .pid = pid, .ppid = 1,
+			  .ns_tid = pid, .ns_pid = pid, .cgroup_id = cgroup_id, .comm = "worker" },
 	};
 
 	gen_raw(g, &r, sizeof(r));
@@ -120,17 +116,16 @@ UNIT_TEST(test_the_workload_keeps_its_cgroup)
 	gen_switch(m.g, T0 + 10100, 0, 100, 200, 0);
 	gen_slice(m.g, T0 + 20000);
 	gen_switch(m.g, T0 + 20100, 0, 200, 100, 0);
-	gen_slice(m.g, T0 + 30000);
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM task_events"), 0);
+	made_finish(&m, T0 + 30000);
+	rows_want(m.a, 0, "SELECT count(*) FROM task_events");
 	snprintf(path, sizeof(path), "%s/redacted", m.dir);
 	assert_int_equal(trace_redact(m.t, path, &o, &result, NULL), 0);
 	assert_int_equal(trace_open(&t, path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
-	assert_int_equal(rows_one(a, "SELECT count(*) FROM processes WHERE "
-				     "pid = 100 AND cgroup = '/ours.slice'"), 1);
-	assert_int_equal(rows_one(a, "SELECT count(*) FROM processes WHERE "
-				     "pid = 200 AND cgroup NOT LIKE '%%theirs%%'"), 1);
+	rows_want(a, 1, "SELECT count(*) FROM processes WHERE pid = 100 AND cgroup = "
+		  "'/ours.slice'");
+	rows_want(a, 1, "SELECT count(*) FROM processes WHERE pid = 200 AND cgroup NOT LIKE "
+		  "'%%theirs%%'");
 	analysis_close(a);
 	trace_close(t);
 	made_close(&m);

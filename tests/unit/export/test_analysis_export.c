@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The SQL surface: refused statements, the documented schema, and streamed tables. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <sqlite3.h>
 
 #include "analyze/engine/column.h"
@@ -153,8 +148,7 @@ UNIT_TEST(test_every_function_is_declared)
 	fclose(f);
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1 FROM pragma_function_list WHERE name = ?",
-					    -1, &stmt, NULL),
-			 SQLITE_OK);
+					    -1, &stmt, NULL), SQLITE_OK);
 	rows_sql(&r, made.a, "PRAGMA function_list");
 	for (i = 0; i < r.row_cnt; i++) {
 		sqlite3_reset(stmt);
@@ -207,14 +201,13 @@ static void check_columns(const struct report_view *v, unsigned int by, uint64_t
 				    .histogram = histogram, .from_ns = trace_start_ns(made.t),
 				    .to_ns = trace_end_ns(made.t) };
 	struct err e = { "" };
-	unsigned int i;
 	struct rows r;
 
 	if (rows_try_report(&r, made.a, &q, &e) < 0)
 		fail_msg("%s: %s", v->name, e.text);
-	for (i = 0; i < r.col_cnt; i++)
+	for (unsigned int i = 0; i < r.col_cnt; i++)
 		check_column(v->name, r.names[i]);
-	for (i = 0; r.col_cnt && !strcmp(r.names[0], "section") && i < r.row_cnt; i++)
+	for (unsigned int i = 0; r.col_cnt && !strcmp(r.names[0], "section") && i < r.row_cnt; i++)
 		check_column(v->name, rows_text(&r, i, 2));
 	rows_done(&r);
 }
@@ -244,8 +237,7 @@ UNIT_TEST(test_every_column_is_declared)
 
 UNIT_TEST(test_summary_comes_flat_or_in_sections)
 {
-	struct report_request q = { .view = "summary",
-				    .from_ns = trace_start_ns(made.t),
+	struct report_request q = { .view = "summary", .from_ns = trace_start_ns(made.t),
 				    .to_ns = trace_end_ns(made.t) };
 	struct rows r;
 

@@ -4,19 +4,13 @@
  * is killed keeps the old file.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #include <sqlite3.h>
 
 #include "analyze/analyze.h"
@@ -82,11 +76,10 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	long long t = (long long)(to - MADE_HOSTILE_FROM_NS);
 	struct rows r;
 	char sql[512];
-	unsigned int i;
 
 	rows_report(&r, made.a, &q);
 	assert_true(r.row_cnt > 10);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		/* time of an unknown owner has no stays */
 		if (!strcmp(rows_text(&r, i, rows_col(&r, "comm")), "[unknown]"))
 			continue;
@@ -104,7 +97,7 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	rows_done(&r);
 	q.view = "io";
 	rows_report(&r, made.a, &q);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		snprintf(sql, sizeof(sql),
 			 "SELECT count(*) FROM block_requests r "
 			 "JOIN processes p ON p.upid = r.owner_upid "
@@ -119,7 +112,7 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	rows_done(&r);
 	q.view = "alloc";
 	rows_report(&r, made.a, &q);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		if (strcmp(rows_text(&r, i, rows_col(&r, "source")), "slab"))
 			continue;
 		snprintf(sql, sizeof(sql),
@@ -139,9 +132,8 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 static char *row_text(const struct rows *r, unsigned int row)
 {
 	sqlite3_str *s = sqlite3_str_new(NULL);
-	unsigned int c;
 
-	for (c = 0; c < r->col_cnt; c++) {
+	for (unsigned int c = 0; c < r->col_cnt; c++) {
 		const struct value *v = &r->values[row * r->col_cnt + c];
 
 		if (v->type == VALUE_INT)
@@ -162,10 +154,9 @@ static int by_text(const void *x, const void *y)
 static char **sorted_rows(const struct rows *r)
 {
 	char **texts = calloc(r->row_cnt + 1, sizeof(*texts));
-	unsigned int i;
 
 	assert_non_null(texts);
-	for (i = 0; i < r->row_cnt; i++)
+	for (unsigned int i = 0; i < r->row_cnt; i++)
 		texts[i] = row_text(r, i);
 	qsort(texts, r->row_cnt, sizeof(*texts), by_text);
 	return texts;
@@ -216,9 +207,7 @@ static void db_rows(sqlite3 *db, const char *table, struct rows *r)
 /* Converts the texts of the trace to the database's form. */
 static void make_texts_safe(struct rows *r)
 {
-	unsigned int i;
-
-	for (i = 0; i < r->row_cnt * r->col_cnt; i++) {
+	for (unsigned int i = 0; i < r->row_cnt * r->col_cnt; i++) {
 		struct value *v = &r->values[i];
 
 		if (v->type != VALUE_TEXT || strcmp(v->text, MADE_HOSTILE) != 0)
@@ -265,7 +254,6 @@ static void check_database(uint64_t from, uint64_t to)
 {
 	const struct table_def *d;
 	char sql[160];
-	unsigned int i;
 	struct rows r;
 	sqlite3 *db;
 
@@ -276,7 +264,7 @@ static void check_database(uint64_t from, uint64_t to)
 				    "AND strict = 0 AND "
 				    "name NOT LIKE 'sqlite_%'"),
 			 0);
-	for (i = 0;
+	for (unsigned int i = 0;
 	     (d = table_at(i)) && from == trace_start_ns(made.t) && to == trace_end_ns(made.t);
 	     i++) {
 		if (!d->is_exported)
@@ -461,11 +449,10 @@ UNIT_TEST(test_a_disk_that_is_full_loses_nothing)
 UNIT_TEST(test_names_are_safe_to_print)
 {
 	uint64_t from = trace_start_ns(made.t);
-	struct err e = { "" };
 	struct rows r;
 	sqlite3 *db;
 
-	assert_int_equal(export_to(db_path, from, from + 1000, true, &e), 0);
+	assert_int_equal(export_to(db_path, from, from + 1000, true, NULL), 0);
 	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", MADE_HOSTILE_SAFE);
 	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", MADE_HOSTILE_SAFE);
@@ -480,7 +467,6 @@ UNIT_TEST(test_names_are_safe_to_print)
 UNIT_TEST(test_what_a_killed_export_left_is_removed)
 {
 	char left[112], in_use[112], file[128];
-	struct err e = { "" };
 	int fd;
 
 	snprintf(left, sizeof(left), "%s/.ebpfrec-new.killed", made.dir);
@@ -493,7 +479,7 @@ UNIT_TEST(test_what_a_killed_export_left_is_removed)
 	close(fd);
 	fd = open(in_use, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, NULL), 0);
 	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(rmdir(in_use), 0);
 	close(fd);
@@ -523,7 +509,6 @@ static void copy_to(const char *to, const char *from)
 UNIT_TEST(test_the_journal_of_the_old_database_spoils_no_new_one)
 {
 	char died[100], journal[128], copy[128];
-	struct err e = { "" };
 	sqlite3 *db;
 
 	snprintf(died, sizeof(died), "%s/died.db", made.dir);
@@ -540,7 +525,7 @@ UNIT_TEST(test_the_journal_of_the_old_database_spoils_no_new_one)
 	sqlite3_close(db);
 	unlink(died);
 	unlink(journal);
-	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, NULL), 0);
 	assert_int_equal(access(copy, F_OK), -1);
 	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
 	expect_text(db, "PRAGMA integrity_check", "ok");

@@ -3,16 +3,9 @@
  * Parquet's encodings, read by a few lines that follow its specification bit by bit. Whole files
  * are read by three other programs (tests/engines).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/parquet/parquet.h"
 #include "base/buf.h"
+#include "tests/unit/unit_test.h"
 
 #define CNT_MAX 1000
 
@@ -102,9 +95,8 @@ static void check_delta(const int64_t *v, size_t cnt, unsigned int unit)
 	buf_done(&b);
 }
 
-static void widths(void **state)
+UNIT_TEST(widths)
 {
-	(void)state;
 	assert_int_equal(parquet_width(0), 0);
 	assert_int_equal(parquet_width(1), 1);
 	assert_int_equal(parquet_width(255), 8);
@@ -112,12 +104,11 @@ static void widths(void **state)
 	assert_int_equal(parquet_width(UINT64_MAX), 64);
 }
 
-static void hybrid(void **state)
+UNIT_TEST(hybrid)
 {
 	static const unsigned int all[] = { 1, 3, 8, 11, 16, 24, 32 };
 	uint64_t v[CNT_MAX] = { 0 };
 
-	(void)state;
 	check_hybrid(v, 0, 8);
 	for (unsigned int w = 0; w < sizeof(all) / sizeof(all[0]); w++)
 		for (unsigned int try = 0; try < 40; try++) {
@@ -133,13 +124,12 @@ static void hybrid(void **state)
 		}
 }
 
-static void delta(void **state)
+UNIT_TEST(delta)
 {
 	static const int64_t ends[] = { INT64_MIN, INT64_MAX, 0, -1, INT64_MIN, 1, INT64_MAX };
 	static const size_t cnts[] = { 0, 1, 2, 32, 33, 128, 129, 130, 257, CNT_MAX };
 	int64_t v[CNT_MAX];
 
-	(void)state;
 	check_delta(ends, sizeof(ends) / sizeof(ends[0]), 1);
 	check_delta(ends, sizeof(ends) / sizeof(ends[0]), 8);
 	for (unsigned int c = 0; c < sizeof(cnts) / sizeof(cnts[0]); c++)
@@ -152,11 +142,4 @@ static void delta(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(widths), cmocka_unit_test(hybrid), cmocka_unit_test(delta),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,21 +3,16 @@
  * An export to Perfetto: its memory counters equal memory_levels() at every instant. It has all
  * wake-ups, the reasons of sleeps, and the marks of the window. CPUs that lost events are flagged.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/array.h"
 #include "tests/unit/gen/gen_chaos.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 
-enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
-       BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
-       COMPACT_SWITCH_PID = 3, COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
-       EVENT_FREE = 240, EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
-       PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
+enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_LOST = 3,
+       BUNDLE_COMPACT = 4, COMPACT_SWITCH_PID = 3, COMPACT_WAKING_TIMESTAMP = 7,
+       EVENT_TIMESTAMP = 1, EVENT_PID = 2, EVENT_FREE = 240, EVENT_RSS_STAT = 313,
+       RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2, PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
        PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, SYMBOL_NAME = 2 };
 
 /* ---- content of the file ---- */
@@ -180,9 +175,8 @@ static uint64_t value_at(const struct counters *c, uint64_t pid, unsigned int me
 			 uint64_t before_ns)
 {
 	uint64_t last_ns = 0, value = 0;
-	size_t i;
 
-	for (i = 0; i < c->cnt; i++) {
+	for (size_t i = 0; i < c->cnt; i++) {
 		const struct counter *r = &c->rows[i];
 
 		if (r->pid == pid && r->member == member && r->ts_ns < before_ns &&
@@ -239,7 +233,6 @@ static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t 
 			 unsigned int parts)
 {
 	struct counters c;
-	unsigned int i;
 
 	read_counters(&c, m, from_ns, to_ns);
 	assert_int_equal(c.wakeup_cnt,
@@ -247,35 +240,31 @@ static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t 
 					"ts_ns >= %lld AND ts_ns < %lld",
 				  (long long)(from_ns - trace_start_ns(m->t)),
 				  (long long)(to_ns - trace_start_ns(m->t))));
-	for (i = 1; i <= parts; i++)
+	for (unsigned int i = 1; i <= parts; i++)
 		check_at(m, &c, from_ns, from_ns + (to_ns - from_ns) * i / parts);
 	free(c.rows);
 }
 
 #define T0 1000000000ull
-#define MS 1000000ull
+
+static struct made_trace made;
 
 /* 50 has all four counters when it calls exec, which resets two of them, and it ends. */
 UNIT_TEST(test_an_exec_gives_back_what_is_not_announced)
 {
-	struct made_trace m;
-	unsigned int i;
-
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
-					     .sources = "alloc.rss" });
-	gen_snap(m.g, T0, 0, 40, 40, 1, "parent");
-	gen_new(m.g, T0 + 1 * MS, 0, 40, 50, 50, 40, "changer");
-	for (i = 0; i < 4; i++)
-		gen_rss(m.g, T0 + 2 * MS + i, 0, 50, 50, i, 100 + i);
-	gen_exec(m.g, T0 + 4 * MS, 0, 50, 50, 0, "changed", "/changed", "changed", 8);
-	gen_rss(m.g, T0 + 6 * MS, 0, 50, 50, 3, 7);
-	gen_exit(m.g, T0 + 8 * MS, 0, 50, 50, 0, true, MS);
-	gen_rss(m.g, T0 + 8 * MS + 1, 0, 50, 50, 1, 50);	/* after the exit: no owner */
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	check_window(&m, T0, T0 + 10 * MS, 10);
-	check_window(&m, T0 + 3 * MS, T0 + 10 * MS, 7);
-	made_close(&m);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+						.sources = "alloc.rss" });
+	gen_snap(made.g, T0, 0, 40, 40, 1, "parent");
+	gen_new(made.g, T0 + 1 * MS, 0, 40, 50, 50, 40, "changer");
+	for (unsigned int i = 0; i < 4; i++)
+		gen_rss(made.g, T0 + 2 * MS + i, 0, 50, 50, i, 100 + i);
+	gen_exec(made.g, T0 + 4 * MS, 0, 50, 50, 0, "changed", "/changed", "changed", 8);
+	gen_rss(made.g, T0 + 6 * MS, 0, 50, 50, 3, 7);
+	gen_exit(made.g, T0 + 8 * MS, 0, 50, 50, 0, true, MS);
+	gen_rss(made.g, T0 + 8 * MS + 1, 0, 50, 50, 1, 50);	/* after the exit: no owner */
+	made_finish(&made, T0 + 10 * MS);
+	check_window(&made, T0, T0 + 10 * MS, 10);
+	check_window(&made, T0 + 3 * MS, T0 + 10 * MS, 7);
 }
 
 /* The CPU of the second loss is unknown. */
@@ -283,39 +272,33 @@ UNIT_TEST(test_a_cpu_that_lost_events_is_flagged)
 {
 	struct trace_loss loss = { .from_ns = T0 + 1 * MS, .to_ns = T0 + 2 * MS, .cpu = 1,
 				   .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED, .full_cnt = 1 };
-	struct made_trace m;
 	struct counters c;
 
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
-	gen_snap(m.g, T0, 0, 40, 40, 1, "parent");
-	gen_loss(m.g, &loss);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(made.g, T0, 0, 40, 40, 1, "parent");
+	gen_loss(made.g, &loss);
 	loss.cpu = UINT16_MAX;
-	gen_loss(m.g, &loss);
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	read_counters(&c, &m, T0, T0 + 10 * MS);
+	gen_loss(made.g, &loss);
+	made_finish(&made, T0 + 10 * MS);
+	read_counters(&c, &made, T0, T0 + 10 * MS);
 	assert_int_equal(c.lost_cnt, 1);
 	assert_int_equal(c.lost_cpu, 1);
 	free(c.rows);
-	made_close(&m);
 }
 
 UNIT_TEST(test_the_marks_of_the_window_are_in_it)
 {
-	struct made_trace m;
 	struct counters c;
 
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
-	gen_mark(m.g, T0 + 1 * MS, "before");
-	gen_mark(m.g, T0 + 2 * MS, "first");
-	gen_mark(m.g, T0 + 4 * MS, "last");
-	gen_mark(m.g, T0 + 5 * MS, "behind");
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	read_counters(&c, &m, T0 + 2 * MS, T0 + 5 * MS);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_mark(made.g, T0 + 1 * MS, "before");
+	gen_mark(made.g, T0 + 2 * MS, "first");
+	gen_mark(made.g, T0 + 4 * MS, "last");
+	gen_mark(made.g, T0 + 5 * MS, "behind");
+	made_finish(&made, T0 + 10 * MS);
+	read_counters(&c, &made, T0 + 2 * MS, T0 + 5 * MS);
 	assert_string_equal(c.names, "the window begins\nfirst\nlast\nthe window ends\n");
 	free(c.rows);
-	made_close(&m);
 }
 
 /* A thread sleeps twice in a system call, and once in an unknown place. */
@@ -323,23 +306,20 @@ UNIT_TEST(test_what_a_thread_sleeps_for_is_in_it)
 {
 	enum { NANOSLEEP = 35 };	/* of x86-64 */
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50 }, .prev_state = 1 };
-	struct made_trace m;
 	struct counters c;
 
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, 50, 50, 1, "sleeper");
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(made.g, T0, 0, 50, 50, 1, "sleeper");
 	for (unsigned int i = 0; i < 3; i++) {
-		gen_switch(m.g, T0 + (2 * i + 1) * MS, 0, 0, 50, 0);
+		gen_switch(made.g, T0 + (2 * i + 1) * MS, 0, 0, 50, 0);
 		leave.hdr.ts_ns = T0 + (2 * i + 2) * MS;
 		leave.call = i == 1 ? 0 : WIRE_CALL_IS_NUMBER | NANOSLEEP;
-		gen_raw(m.g, &leave, sizeof(leave));
+		gen_raw(made.g, &leave, sizeof(leave));
 	}
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	read_counters(&c, &m, T0, T0 + 10 * MS);
+	made_finish(&made, T0 + 10 * MS);
+	read_counters(&c, &made, T0, T0 + 10 * MS);
 	assert_string_equal(c.names, "nanosleep\nthe window begins\nthe window ends\n");
 	free(c.rows);
-	made_close(&m);
 }
 
 /*
@@ -352,21 +332,18 @@ UNIT_TEST(test_a_thread_that_came_unseen_sleeps_when_it_leaves)
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
 					      .ts_ns = T0 + 5 * MS },
 				     .call = WIRE_CALL_IS_NUMBER | NANOSLEEP, .prev_state = 1 };
-	struct made_trace m;
 	struct counters c;
 
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, 50, 50, 1, "unseen");
-	gen_snap(m.g, T0, 0, 51, 51, 1, "seen");
-	gen_switch(m.g, T0 + 1 * MS, 0, 0, 51, 0);
-	gen_raw(m.g, &leave, sizeof(leave));
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	read_counters(&c, &m, T0, T0 + 10 * MS);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(made.g, T0, 0, 50, 50, 1, "unseen");
+	gen_snap(made.g, T0, 0, 51, 51, 1, "seen");
+	gen_switch(made.g, T0 + 1 * MS, 0, 0, 51, 0);
+	gen_raw(made.g, &leave, sizeof(leave));
+	made_finish(&made, T0 + 10 * MS);
+	read_counters(&c, &made, T0, T0 + 10 * MS);
 	assert_string_equal(c.names, "nanosleep\nthe window begins\nthe window ends\n");
 	assert_string_equal(c.switches, "2147483393 50 0 ");	/* the first is [unknown] */
 	free(c.rows);
-	made_close(&m);
 }
 
 UNIT_TEST(test_a_thread_that_came_unseen_ends_behind_its_last_switch)
@@ -374,29 +351,24 @@ UNIT_TEST(test_a_thread_that_came_unseen_ends_behind_its_last_switch)
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
 					      .ts_ns = T0 + 5 * MS },
 				     .prev_state = 0x80 };	/* dead */
-	struct made_trace m;
 	struct counters c;
 
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
-	gen_snap(m.g, T0, 0, 50, 50, 1, "unseen");
-	gen_snap(m.g, T0, 0, 51, 51, 1, "seen");
-	gen_switch(m.g, T0 + 1 * MS, 0, 0, 51, 0);
-	gen_exit(m.g, T0 + 4 * MS, 0, 50, 50, 0, true, MS);
-	gen_raw(m.g, &leave, sizeof(leave));
-	gen_slice(m.g, T0 + 10 * MS);
-	made_open(&m);
-	read_counters(&c, &m, T0, T0 + 10 * MS);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(made.g, T0, 0, 50, 50, 1, "unseen");
+	gen_snap(made.g, T0, 0, 51, 51, 1, "seen");
+	gen_switch(made.g, T0 + 1 * MS, 0, 0, 51, 0);
+	gen_exit(made.g, T0 + 4 * MS, 0, 50, 50, 0, true, MS);
+	gen_raw(made.g, &leave, sizeof(leave));
+	made_finish(&made, T0 + 10 * MS);
+	read_counters(&c, &made, T0, T0 + 10 * MS);
 	assert_string_equal(c.switches, "2147483393 50 0 ");
-	assert_int_equal(c.freed_ns, T0 + 5 * MS + 1 + boot_ahead_ns(&m));
+	assert_int_equal(c.freed_ns, T0 + 5 * MS + 1 + boot_ahead_ns(&made));
 	free(c.rows);
-	made_close(&m);
 }
 
 UNIT_TEST(test_counters_are_those_of_memory_levels)
 {
-	uint64_t seed;
-
-	for (seed = 1; seed <= 6; seed++) {
+	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct made_trace m = { 0 };
 		struct chaos f;
 		uint64_t length;
@@ -414,4 +386,4 @@ UNIT_TEST(test_counters_are_those_of_memory_levels)
 	}
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

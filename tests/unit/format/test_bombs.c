@@ -4,13 +4,7 @@
  * reader allocate (chunk.h). A file beyond a limit is refused with the place and the limit. The
  * writer stays within the limits for any input.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/crc32c.h"
@@ -18,6 +12,7 @@
 #include "format/event.h"
 #include "edit/trace_copy.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 
 #define T0 1000000ull
@@ -25,6 +20,8 @@
 struct fixture {
 	char dir[64], path[80];
 };
+
+static struct fixture fx;
 
 static void begin(struct fixture *f)
 {
@@ -34,7 +31,10 @@ static void begin(struct fixture *f)
 
 static void end(struct fixture *f)
 {
+	if (!f->dir[0])
+		return;
 	gen_remove_dir(f->dir);
+	memset(f, 0, sizeof(*f));
 }
 
 /* ---- making bombs ---- */
@@ -54,9 +54,7 @@ static size_t put_bombs(const struct fixture *f, unsigned int copies, int level,
 	struct buf b = { 0 };
 	struct zpack *z;
 	uint8_t *stored = malloc(zpack_bound(raw_bytes));
-	char name[120];
 	size_t bytes;
-	unsigned int i;
 	int fd;
 
 	gen_snap(g, T0, 0, 100, 100, 1, "init");
@@ -75,7 +73,7 @@ static size_t put_bombs(const struct fixture *f, unsigned int copies, int level,
 	h.block_bytes = (h.front_bytes + 7u) & ~7ull;
 	h.kind_cnt[EVENT_SWITCH] = events;
 	h.table_crc = crc32c(0, &s, h.section_cnt * sizeof(s));
-	for (i = 0; i < copies; i++) {
+	for (unsigned int i = 0; i < copies; i++) {
 		h.number = i;
 		h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
 		buf_add(&b, &h, sizeof(h));
@@ -84,8 +82,7 @@ static size_t put_bombs(const struct fixture *f, unsigned int copies, int level,
 		buf_add(&b, "\0\0\0\0\0\0\0", -b.len & 7);
 		h.from_ns += 10, h.to_ns += 10, h.first_ns += 10, h.last_ns += 10;
 	}
-	snprintf(name, sizeof(name), "%s/chunk-000000.ebr", f->path);
-	fd = open(name, O_WRONLY);
+	fd = open(file_in(f->path, "chunk-000000.ebr"), O_WRONLY);
 	assert_true(fd >= 0 && ftruncate(fd, 64) == 0);
 	assert_int_equal(pwrite(fd, b.data, b.len, 64), (ssize_t)b.len);
 	close(fd);
@@ -155,18 +152,16 @@ static void expect_blocks(const struct fixture *f, size_t want)
 
 UNIT_TEST(test_events_beyond_the_size_of_a_block_are_refused)
 {
-	struct fixture f;
 	size_t bytes;
 
-	begin(&f);
-	bytes = put_bomb(&f, 0, 0, "", 0, 1);
-	gen_remove_dir(f.path);
-	put_bomb(&f, 0, 0, "", 0, (uint32_t)bytes * CHUNK_EVENTS_PER_BYTE);
-	expect_blocks(&f, 1);
-	gen_remove_dir(f.path);
-	put_bomb(&f, 0, 0, "", 0, (uint32_t)bytes * CHUNK_EVENTS_PER_BYTE + 1);
-	expect_refusal(&f, "8 a byte");
-	end(&f);
+	begin(&fx);
+	bytes = put_bomb(&fx, 0, 0, "", 0, 1);
+	gen_remove_dir(fx.path);
+	put_bomb(&fx, 0, 0, "", 0, (uint32_t)bytes * CHUNK_EVENTS_PER_BYTE);
+	expect_blocks(&fx, 1);
+	gen_remove_dir(fx.path);
+	put_bomb(&fx, 0, 0, "", 0, (uint32_t)bytes * CHUNK_EVENTS_PER_BYTE + 1);
+	expect_refusal(&fx, "8 a byte");
 }
 
 /* A block that is large enough for 8 events a byte. */
@@ -212,18 +207,16 @@ UNIT_TEST(test_rows_that_unpack_to_much_are_refused)
 UNIT_TEST(test_more_rows_than_bytes_are_refused)
 {
 	const uint8_t rows[30] = { 0 };
-	struct fixture f;
 
-	begin(&f);
-	put_bomb(&f, CHUNK_LOSS, 30, rows, 30, 0);		/* not packed: a row a byte */
-	expect_blocks(&f, 1);
-	gen_remove_dir(f.path);
-	put_bomb(&f, CHUNK_LOSS, 31, rows, 30, 0);
-	expect_refusal(&f, "one a byte");
-	gen_remove_dir(f.path);
-	put_bomb(&f, CHUNK_LOSS, 29, rows, 30, 0); /* the table says fewer than there are */
-	expect_refusal(&f, "rows of a small section");
-	end(&f);
+	begin(&fx);
+	put_bomb(&fx, CHUNK_LOSS, 30, rows, 30, 0);		/* not packed: a row a byte */
+	expect_blocks(&fx, 1);
+	gen_remove_dir(fx.path);
+	put_bomb(&fx, CHUNK_LOSS, 31, rows, 30, 0);
+	expect_refusal(&fx, "one a byte");
+	gen_remove_dir(fx.path);
+	put_bomb(&fx, CHUNK_LOSS, 29, rows, 30, 0); /* the table says fewer than there are */
+	expect_refusal(&fx, "rows of a small section");
 }
 
 /* A sanitizer alone takes terabytes of addresses. */
@@ -257,13 +250,12 @@ UNIT_TEST(test_opening_takes_memory_in_proportion)
 	struct err e = { "" };
 	struct fixture f;
 	struct trace *t;
-	unsigned int type;
 	size_t bytes, cnt;
 	int r;
 
 	getrlimit(RLIMIT_AS, &old);
 	tight = old;
-	for (type = 1; type <= CHUNK_FRAMES; type++) {
+	for (unsigned int type = 1; type <= CHUNK_FRAMES; type++) {
 		begin(&f);
 		bytes = put_bombs(&f, copies, -1, type, sizeof(rows), rows, sizeof(rows), 0);
 		if (!HAS_SHADOW_MEMORY)
@@ -292,13 +284,12 @@ static void check_limits(const void *block, unsigned int *ret_plain)
 		(const void *)((const uint8_t *)block + sizeof(struct disk_block));
 	struct disk_block h;
 	uint64_t events = 0, rows_bytes = 0;
-	unsigned int i;
 
 	memcpy(&h, block, sizeof(h));
-	for (i = 0; i < CHUNK_KINDS; i++)
+	for (unsigned int i = 0; i < CHUNK_KINDS; i++)
 		events += h.kind_cnt[i];
 	assert_true(events <= h.block_bytes * CHUNK_EVENTS_PER_BYTE);
-	for (i = 0; i < h.section_cnt; i++) {
+	for (unsigned int i = 0; i < h.section_cnt; i++) {
 		bool is_small = s[i].type < CHUNK_SMALL_END;
 
 		if (!is_small && s[i].column != CHUNK_COL_TS)
@@ -363,22 +354,19 @@ UNIT_TEST(test_writer_keeps_the_limits_with_events_all_alike)
 {
 	const uint32_t cnt = 300000;
 	unsigned int plain = 0;
-	struct fixture f;
 	struct gen *g;
-	uint32_t i;
 	size_t bytes;
 
-	begin(&f);
-	g = gen_open(f.path, &(struct gen_config){ .from_ns = T0 });
+	begin(&fx);
+	g = gen_open(fx.path, &(struct gen_config){ .from_ns = T0 });
 	gen_snap(g, T0, 0, 100, 100, 1, "init");
-	for (i = 1; i <= cnt; i++)
+	for (uint32_t i = 1; i <= cnt; i++)
 		gen_wakeup(g, T0 + i, 0, 100, 100, 0);
 	gen_slice(g, T0 + cnt + 1);
 	check_limits(gen_last_block(g, &bytes), &plain);
 	gen_finish(g);
 	assert_true(plain > 0);
-	expect_events(&f, cnt);
-	end(&f);
+	expect_events(&fx, cnt);
 }
 
 /* Each of them once. */
@@ -404,32 +392,29 @@ UNIT_TEST(test_writer_keeps_the_limits_with_tasks_all_alike)
 {
 	const uint32_t cnt = 70000, first = 1000;
 	unsigned int plain = 0;
-	struct fixture f;
 	struct trace *t;
 	struct gen *g;
 	size_t bytes;
-	uint32_t i;
 
-	begin(&f);
-	g = gen_open(f.path, &(struct gen_config){ .from_ns = T0 });
-	for (i = 0; i < cnt; i++)
+	begin(&fx);
+	g = gen_open(fx.path, &(struct gen_config){ .from_ns = T0 });
+	for (uint32_t i = 0; i < cnt; i++)
 		gen_snap(g, T0, 0, first + i, first, 1, "same");
 	gen_slice(g, T0 + 1000);
 	check_limits(gen_last_block(g, &bytes), &plain);
-	for (i = 1; i < cnt; i++)
+	for (uint32_t i = 1; i < cnt; i++)
 		gen_exit(g, T0 + 1000 + i, 0, first + i, first, 0, false, 5);
 	gen_slice(g, T0 + 2000 + cnt);
 	check_limits(gen_last_block(g, &bytes), &plain);
-	for (i = 0; i < cnt; i++)
+	for (uint32_t i = 0; i < cnt; i++)
 		gen_rename(g, T0 + 2000 + cnt, 0, first, first, "same");
 	gen_slice(g, T0 + 3000 + cnt);
 	check_limits(gen_last_block(g, &bytes), &plain);
 	gen_finish(g);
-	expect_events(&f, 2 * cnt - 1);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	expect_events(&fx, 2 * cnt - 1);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	expect_threads(t, first, cnt);
 	trace_close(t);
-	end(&f);
 }
 
 /* Makes the block's one section the CPUs of its switches: two numbers, checksums are right. */
@@ -437,11 +422,9 @@ static void make_cpu_column(const struct fixture *f, uint8_t shift)
 {
 	struct disk_section s;
 	struct disk_block h;
-	char name[120];
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/chunk-000000.ebr", f->path);
-	fd = open(name, O_RDWR);
+	fd = open(file_in(f->path, "chunk-000000.ebr"), O_RDWR);
 	assert_int_equal(pread(fd, &h, sizeof(h), 64), sizeof(h));
 	assert_int_equal(pread(fd, &s, sizeof(s), 64 + sizeof(h)), sizeof(s));
 	s.kind = EVENT_SWITCH;
@@ -487,4 +470,4 @@ UNIT_TEST(test_numbers_shifted_by_more_than_they_have_are_refused)
 	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 64, "section table");
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(end, fx)

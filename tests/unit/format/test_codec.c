@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The codecs of src/format, each alone: tokens, packing, tuples, ranks, rows. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "format/block.h"
@@ -18,6 +9,7 @@
 #include "format/rows.h"
 #include "format/zpack.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 static uint64_t any_number(uint64_t *seed, unsigned int i)
 {
@@ -30,7 +22,7 @@ static uint64_t any_number(uint64_t *seed, unsigned int i)
 	return gen_random(seed) >> (gen_random(seed) & 63);
 }
 
-static void test_token_round_trip(void **state)
+UNIT_TEST(test_token_round_trip)
 {
 	enum { N = 100000 };
 	uint64_t *v = malloc(N * sizeof(*v)), seed = 5;
@@ -38,16 +30,15 @@ static void test_token_round_trip(void **state)
 	struct token_writer w = { .token = tokens, .bits = bits };
 	struct token_reader r = { .token = tokens, .bits = bits };
 	size_t bytes;
-	unsigned int i;
 
-	for (i = 0; i < N; i++) {
+	for (unsigned int i = 0; i < N; i++) {
 		v[i] = any_number(&seed, i);
 		token_put(&w, v[i]);
 	}
 	assert_ptr_equal(w.token, tokens + N);
 	bytes = (size_t)(token_finish(&w) - bits);
 	assert_int_equal(bytes, token_bits_bytes(tokens, N));
-	for (i = 0; i < N; i++)
+	for (unsigned int i = 0; i < N; i++)
 		assert_int_equal(token_get(&r), v[i]);
 	assert_true((r.at + 7) / 8 == bytes);
 	free(v);
@@ -55,7 +46,7 @@ static void test_token_round_trip(void **state)
 	free(bits);
 }
 
-static void test_token_layout_is_as_documented(void **state)
+UNIT_TEST(test_token_layout_is_as_documented)
 {
 	uint8_t tokens[8], bits[8 * 8 + TOKEN_SLACK];
 	struct token_writer w = { .token = tokens, .bits = bits };
@@ -76,7 +67,7 @@ static void test_token_layout_is_as_documented(void **state)
 	assert_int_equal(bits[2], 0xff);
 }
 
-static void test_zpack_round_trip_and_raw_fallback(void **state)
+UNIT_TEST(test_zpack_round_trip_and_raw_fallback)
 {
 	uint8_t src[5000], dst[8000], back[5000];
 	uint64_t seed = 8;
@@ -116,15 +107,14 @@ static void test_zpack_round_trip_and_raw_fallback(void **state)
 	zunpack_free(NULL);
 }
 
-static void test_tuple_dict_numbers_each_once(void **state)
+UNIT_TEST(test_tuple_dict_numbers_each_once)
 {
 	struct tuple_dict d = { .width = 3 };
 	static uint32_t number[1000];
 	uint64_t seed = 4;
-	unsigned int i;
 
 	memset(number, 0xff, sizeof(number));
-	for (i = 0; i < 50000; i++) {
+	for (unsigned int i = 0; i < 50000; i++) {
 		uint64_t k = gen_random(&seed) % 1000, t[3] = { k % 10, k / 10 % 10, k / 100 };
 		uint32_t n = tuple_dict_add(&d, t, 3);
 
@@ -141,7 +131,7 @@ static void test_tuple_dict_numbers_each_once(void **state)
 	tuple_dict_done(&d);
 }
 
-static void test_column_rank_orders_by_count(void **state)
+UNIT_TEST(test_column_rank_orders_by_count)
 {
 	const uint32_t hits[] = { 5, 0, 9, 5, 1 };
 	uint32_t rank[5] = { 0 }, order[5];
@@ -171,7 +161,7 @@ static uint32_t room_for(struct kind_rows *k, uint32_t rows)
 }
 
 /* Room for a large block stays while such blocks come, and a while longer. */
-static void test_rows_give_memory_back(void **state)
+UNIT_TEST(test_rows_give_memory_back)
 {
 	struct kind_rows k = { 0 };
 	uint32_t large, i;
@@ -188,7 +178,7 @@ static void test_rows_give_memory_back(void **state)
 	kind_rows_done(&k);
 }
 
-static void test_row_round_trip(void **state)
+UNIT_TEST(test_row_round_trip)
 {
 	struct row_writer w = { .base_ns = 1000000 };
 	const struct trace_task_event in = {
@@ -203,10 +193,8 @@ static void test_row_round_trip(void **state)
 		.exe = NULL,
 		.cmdline = "\x01\xff=\n",
 	};
-	const struct trace_rss rss = { .ts_ns = UINT64_MAX,
-				       .upid = 1,
-				       .bytes = { 1, 2, 3, UINT64_MAX },
-				       .total_vm_bytes = 4 };
+	const struct trace_rss rss = { .ts_ns = UINT64_MAX, .upid = 1,
+				       .bytes = { 1, 2, 3, UINT64_MAX }, .total_vm_bytes = 4 };
 	struct trace_task_event out;
 	struct trace_rss rss_out;
 	struct row_reader r;
@@ -241,7 +229,7 @@ static void test_row_round_trip(void **state)
  * Changes of a later version: it adds fields at the end, which this one does not know; an older one
  * has fewer.
  */
-static void test_row_tolerates_more_and_fewer_fields(void **state)
+UNIT_TEST(test_row_tolerates_more_and_fewer_fields)
 {
 	const uint8_t longer[] = { 4, 3, 200, 1, 77 };	/* cpu 3, utid 200, then 77 */
 	const uint8_t shorter[] = { 1, 3 };
@@ -257,7 +245,7 @@ static void test_row_tolerates_more_and_fewer_fields(void **state)
 	assert_int_equal(s.utid, 0);
 }
 
-static void test_row_rejects_what_does_not_fit(void **state)
+UNIT_TEST(test_row_rejects_what_does_not_fit)
 {
 	const uint8_t cut[] = { 3, 3, 200 };
 	const uint8_t wide[] = { 7, 3, 0x80, 0x80, 0x80, 0x80, 0x80, 1 };	/* utid 2^35 */
@@ -274,9 +262,8 @@ static void test_row_rejects_what_does_not_fit(void **state)
 }
 
 /* Kinds that a later recorder may have written have none. */
-static void test_kinds_of_events_have_names(void **state)
+UNIT_TEST(test_kinds_of_events_have_names)
 {
-	(void)state;
 	for (unsigned int i = 0; i < EVENT_KIND_CNT; i++)
 		for (unsigned int k = 0; k < i; k++)
 			assert_true(!strcmp(event_kind_name(i), "?") ||
@@ -301,7 +288,7 @@ static int check_head(struct disk_block h)
 }
 
 /* A size equal to its limit is accepted and a larger one is refused, for any other sizes. */
-static void test_sizes_in_a_head_have_limits(void **state)
+UNIT_TEST(test_sizes_in_a_head_have_limits)
 {
 	struct disk_block most = { .version = CHUNK_VERSION, .section_cnt = CHUNK_SECTIONS_MAX,
 				   .block_bytes = CHUNK_BLOCK_MAX, .front_bytes = CHUNK_FRONT_MAX,
@@ -342,21 +329,4 @@ static void test_sizes_in_a_head_have_limits(void **state)
 	assert_int_equal(check_head(h), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_token_round_trip),
-		cmocka_unit_test(test_token_layout_is_as_documented),
-		cmocka_unit_test(test_zpack_round_trip_and_raw_fallback),
-		cmocka_unit_test(test_tuple_dict_numbers_each_once),
-		cmocka_unit_test(test_column_rank_orders_by_count),
-		cmocka_unit_test(test_rows_give_memory_back),
-		cmocka_unit_test(test_row_round_trip),
-		cmocka_unit_test(test_row_tolerates_more_and_fewer_fields),
-		cmocka_unit_test(test_row_rejects_what_does_not_fit),
-		cmocka_unit_test(test_kinds_of_events_have_names),
-		cmocka_unit_test(test_sizes_in_a_head_have_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fold_check: one table of functions; random numbers come from gen_chaos. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define below chaos_below
 
@@ -151,9 +142,7 @@ static int64_t instant(const struct fold_check *c)
 
 static void sort_three(int64_t v[3])
 {
-	int i;
-
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		int k = i % 2;	/* two passes of neighbours are enough for three, and one more */
 
 		if (v[k] > v[k + 1]) {
@@ -236,9 +225,8 @@ static void check_tables(const struct fold_check *c, long long from, long long t
 	};
 	struct rows now, later;
 	char rest[200], sql[500];
-	size_t i;
 
-	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		snprintf(rest, sizeof(rest), tables[i], from, to);
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s", rest);
 		fold_check_rows(c, sql);
@@ -270,7 +258,6 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 {
 	int64_t end = (int64_t)(trace_end_ns(c->t) - trace_start_ns(c->t));
 	struct rows r;
-	unsigned int i;
 	char sql[1800];
 
 	from = from < 0 ? 0 : from;
@@ -297,7 +284,7 @@ static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 		 (long long)from, (long long)to, (long long)from, (long long)to);
 	rows_sql(&r, below(2) ? c->plain : c->indexed, sql);
 	assert_true(r.row_cnt > 0);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		int64_t begin = rows_cell(&r, i, "born_ns"), life, rest;
 
 		begin = begin > from ? begin : from;
@@ -385,11 +372,9 @@ static const char lives[] =
 static bool had_cpu(const struct rows *slices, unsigned int *at, int64_t utid, int64_t from,
 		    int64_t to)
 {
-	unsigned int i;
-
 	while (*at < slices->row_cnt && rows_int(slices, *at, 0) < utid)
 		++*at;
-	for (i = *at; i < slices->row_cnt && rows_int(slices, i, 0) == utid; i++)
+	for (unsigned int i = *at; i < slices->row_cnt && rows_int(slices, i, 0) == utid; i++)
 		if (rows_int(slices, i, 2) > from && rows_int(slices, i, 1) < to)
 			return true;
 	return false;
@@ -588,9 +573,8 @@ static void check_memory(const struct fold_check *c, int64_t from, int64_t to)
 		"WHERE %lld > 0 AND upid IN (SELECT upid FROM processes WHERE start_ns > 0)";
 	char sql[2400], parts[4][400];
 	struct rows wanted, given;
-	int i;
 
-	for (i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++) {
 		long long at = i % 2 ? to : from;
 
 		snprintf(parts[i], sizeof(parts[i]), i < 2 ? held : levels, i % 2 ? 1 : -1, at, at);

@@ -2,15 +2,8 @@
 /* gen_chaos: mixes events that gen_mix never makes into those of gen_mix. */
 #include "tests/unit/gen/gen_chaos.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "analyze/analyze.h"
+#include "tests/unit/unit_test.h"
 
 static uint64_t dice = 7;
 
@@ -70,8 +63,7 @@ static void offcpu(struct chaos *f, unsigned int cpu, uint32_t tid)
 				 .left_ns = f->m.now_ns - 2000 - below(9000),
 				 .woken_ns = f->m.now_ns - below(4000),
 				 .waker_tid = 1000 + (wire_u32)below(90),
-				 .state = (wire_u16)below(3),
-				 .waker_kind = (wire_u16)below(3),
+				 .state = (wire_u16)below(3), .waker_kind = (wire_u16)below(3),
 				 .user_cnt = (wire_u16)below(3),
 				 .waker_kernel_cnt = (wire_u16)below(3),
 				 .waker_user_cnt = (wire_u16)below(3),

@@ -73,7 +73,6 @@ void gen_mix_start(struct gen *g, struct gen_mix *m)
 {
 	struct gen_mix_state *s = calloc(1, sizeof(*s));
 	char comm[16];
-	unsigned int i;
 
 	if (!s)
 		abort();
@@ -84,18 +83,18 @@ void gen_mix_start(struct gen *g, struct gen_mix *m)
 	s->next_tid = 1000;
 	s->next_addr = 0xffff888100000000ull;
 	s->next_pfn = 0x100000;
-	for (i = 0; i < MIX_SITES; i++) {
+	for (unsigned int i = 0; i < MIX_SITES; i++) {
 		s->site_cache[i] = (uint8_t)below(m, MIX_CACHES);
 		s->site_bytes[i] = (uint16_t)(16 + below(m, 200) * 8);
 	}
-	for (i = 0; i < MIX_THREADS; i++) {
+	for (unsigned int i = 0; i < MIX_THREADS; i++) {
 		s->tids[i] = s->next_tid++;
 		s->pids[i] = s->tids[i & ~3u];
 		snprintf(comm, sizeof(comm), "thread-%u", i);
 		gen_snap(g, m->now_ns, 0, s->tids[i], s->pids[i], 1, comm);
 		s->rss[i] = 1000;
 	}
-	for (i = 0; i < 8; i++)
+	for (unsigned int i = 0; i < 8; i++)
 		s->rq[i] = 0xffff88810a000000ull + i * 0x180;
 }
 
@@ -109,11 +108,10 @@ static void mix_switch(struct gen *g, struct gen_mix *m, unsigned int cpu)
 {
 	struct gen_mix_state *s = m->state;
 	uint32_t prev = s->running[cpu], next;
-	unsigned int i;
 
 	next = below(m, 3) ? s->tids[skewed(m, MIX_THREADS)] : 0;
 	/* a thread runs on one CPU at a time */
-	for (i = 0; i < s->cpu_cnt; i++)
+	for (unsigned int i = 0; i < s->cpu_cnt; i++)
 		if (next && s->running[i] == next)
 			next = 0;
 	if (next == prev)

@@ -144,10 +144,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	struct gen *g = calloc(1, sizeof(*g));
 	struct store_config sc = { .trace_id = config->trace_id ?: 0x7ace,
 				   .file_bytes = config->file_bytes,
-				   .keep_bytes = config->keep_bytes,
-				   .keep_ns = config->keep_ns,
-				   .uid = (uid_t)-1,
-				   .gid = (gid_t)-1 };
+				   .keep_bytes = config->keep_bytes, .keep_ns = config->keep_ns,
+				   .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	struct block_writer_config bc = {
 		.zstd_level = config->zstd_level,
 		.filtered = config->filtered,
@@ -461,11 +459,8 @@ void gen_stack(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsig
 	       uint64_t addr, uint64_t bytes, const uint64_t *frames, unsigned int kernel_cnt,
 	       unsigned int user_cnt)
 {
-	struct wire_stack r = { HDR(WIRE_STACK, 0),
-				.addr = addr,
-				.bytes = bytes,
-				.of = (wire_u16)of,
-				.kernel_cnt = (wire_u16)kernel_cnt,
+	struct wire_stack r = { HDR(WIRE_STACK, 0), .addr = addr, .bytes = bytes,
+				.of = (wire_u16)of, .kernel_cnt = (wire_u16)kernel_cnt,
 				.user_cnt = (wire_u16)user_cnt };
 
 	memcpy(r.frames, frames, (kernel_cnt + user_cnt) * sizeof(*frames));

@@ -21,9 +21,13 @@ struct made_trace {
 };
 
 void made_begin(struct made_trace *m, const struct gen_config *config);
+/* Ends the last slice at to_ns, unless that is 0; finishes and opens the trace. No analysis. */
+void made_read(struct made_trace *m, uint64_t to_ns);
 /* Finishes the trace and opens it. */
 void made_open(struct made_trace *m);
-/* Closes the trace and removes its directory. */
+/* The same after a last slice that ends at to_ns. */
+void made_finish(struct made_trace *m, uint64_t to_ns);
+/* Closes the trace and removes its directory; does nothing without made_begin() before. */
 void made_close(struct made_trace *m);
 
 /* A request for a view of the whole trace. */

@@ -24,18 +24,15 @@ static void align(struct buf *out)
 static void add_symbols(struct buf *out, const struct elf_plan *plan, size_t start, Elf64_Shdr *sh)
 {
 	struct buf strings = { 0 };
-	size_t i;
 
 	buf_add(&strings, "", 1);
 	sh[SEC_SYMBOLS] = (Elf64_Shdr){ .sh_name = 9,
 					.sh_type = plan->dynamic ? SHT_DYNSYM : SHT_SYMTAB,
-					.sh_offset = out->len - start,
-					.sh_link = SEC_STRINGS,
-					.sh_entsize = sizeof(Elf64_Sym),
-					.sh_addralign = 8,
+					.sh_offset = out->len - start, .sh_link = SEC_STRINGS,
+					.sh_entsize = sizeof(Elf64_Sym), .sh_addralign = 8,
 					.sh_size = (plan->cnt + 1) * sizeof(Elf64_Sym) };
 	buf_add(out, &(Elf64_Sym){ 0 }, sizeof(Elf64_Sym));
-	for (i = 0; i < plan->cnt; i++) {
+	for (size_t i = 0; i < plan->cnt; i++) {
 		const struct elf_function *f = &plan->functions[i];
 		Elf64_Sym s = { .st_name = (Elf64_Word)strings.len, .st_value = f->addr,
 				.st_size = f->size, .st_shndx = SEC_NAMES,
@@ -104,10 +101,8 @@ void make_elf(struct buf *out, const struct elf_plan *plan)
 	align(out);
 	add_symbols(out, plan, start, sh);
 	add_link(out, plan, start, sh);
-	sh[SEC_NAMES] = (Elf64_Shdr){ .sh_name = 32,
-				      .sh_type = SHT_STRTAB,
-				      .sh_size = sizeof(names),
-				      .sh_offset = out->len - start,
+	sh[SEC_NAMES] = (Elf64_Shdr){ .sh_name = 32, .sh_type = SHT_STRTAB,
+				      .sh_size = sizeof(names), .sh_offset = out->len - start,
 				      .sh_addralign = 1 };
 	buf_add(out, names, sizeof(names));
 	align(out);

@@ -129,7 +129,6 @@ int slice_count(struct trace *t, size_t block, const struct slice_share **ret, s
 	struct where at = { t, block };
 	const struct trace_block *b;
 	const char *page = trace_get(t, "page_bytes");
-	unsigned int cpu;
 	size_t cnt;
 	int r;
 
@@ -146,7 +145,7 @@ int slice_count(struct trace *t, size_t block, const struct slice_share **ret, s
 		r = cpu_timeline_boundary(c->cpus, b->from_ns, runner, &at);
 	if (r == 0)
 		r = count_events(c, t, b, e);
-	for (cpu = 0; r == 0 && cpu < c->cpu_cnt; cpu++)
+	for (unsigned int cpu = 0; r == 0 && cpu < c->cpu_cnt; cpu++)
 		if (trace_block_end(t, block, cpu))
 			r = cpu_timeline_finalize(c->cpus, trace_block_end(t, block, cpu));
 	if (r == 0)

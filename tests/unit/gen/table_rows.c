@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A row sink that keeps everything. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 static int keep_begin(void *ctx, unsigned int cnt, const char *const *names)
 {
 	struct rows *r = ctx;
-	unsigned int i;
 
 	if (r->names)
 		return 0;	/* a further section: only counted */
 	r->col_cnt = cnt;
 	r->names = calloc(cnt + 1, sizeof(*r->names));
-	for (i = 0; i < cnt; i++)
+	for (unsigned int i = 0; i < cnt; i++)
 		r->names[i] = strdup(names[i]);
 	return 0;
 }
@@ -30,7 +20,6 @@ static int keep_row(void *ctx, const struct value *values)
 {
 	struct rows *r = ctx;
 	struct value *to;
-	unsigned int i;
 
 	if (r->section_cnt > 1)
 		return 0;
@@ -40,7 +29,7 @@ static int keep_row(void *ctx, const struct value *values)
 			realloc(r->values, (size_t)r->cap * (r->col_cnt + 1) * sizeof(*r->values));
 	}
 	to = r->values + (size_t)r->row_cnt++ * r->col_cnt;
-	for (i = 0; i < r->col_cnt; i++) {
+	for (unsigned int i = 0; i < r->col_cnt; i++) {
 		to[i] = values[i];
 		if (values[i].type == VALUE_TEXT)
 			to[i].text = strdup(values[i].text);
@@ -93,12 +82,10 @@ void rows_report(struct rows *r, struct analysis *a, const struct report_request
 
 void rows_done(struct rows *r)
 {
-	size_t i;
-
-	for (i = 0; i < (size_t)r->row_cnt * r->col_cnt; i++)
+	for (size_t i = 0; i < (size_t)r->row_cnt * r->col_cnt; i++)
 		if (r->values[i].type == VALUE_TEXT)
 			free((char *)r->values[i].text);
-	for (i = 0; i < r->col_cnt; i++)
+	for (size_t i = 0; i < r->col_cnt; i++)
 		free(r->names[i]);
 	free(r->names);
 	free(r->values);
@@ -107,9 +94,7 @@ void rows_done(struct rows *r)
 
 unsigned int rows_col(const struct rows *r, const char *name)
 {
-	unsigned int i;
-
-	for (i = 0; i < r->col_cnt; i++)
+	for (unsigned int i = 0; i < r->col_cnt; i++)
 		if (!strcmp(r->names[i], name))
 			return i;
 	fail_msg("no column %s", name);
@@ -148,6 +133,20 @@ int64_t rows_cell(const struct rows *r, unsigned int row, const char *name)
 	return rows_int(r, row, rows_col(r, name));
 }
 
+void rows_check_cells(const struct rows *r, unsigned int row, const char *names,
+		      const int64_t *want, size_t cnt)
+{
+	char name[64];
+	size_t i = 0;
+
+	for (int n; sscanf(names, "%63s%n", name, &n) == 1; names += n, i++)
+		if (i == cnt || rows_cell(r, row, name) != want[i])
+			fail_msg("row %u, %s: %lld is not the value wanted, %lld", row, name,
+				 (long long)rows_cell(r, row, name),
+				 i < cnt ? (long long)want[i] : -1);
+	assert_int_equal(i, cnt);
+}
+
 unsigned int rows_find(const struct rows *r, const char *name, const char *text)
 {
 	unsigned int i, c = rows_col(r, name);
@@ -159,22 +158,42 @@ unsigned int rows_find(const struct rows *r, const char *name, const char *text)
 	return 0;
 }
 
-int64_t rows_one(struct analysis *a, const char *fmt, ...)
+static int64_t one_of(struct analysis *a, const char *sql)
 {
-	char sql[1024];
 	struct rows r;
-	va_list args;
 	int64_t v;
 
-	va_start(args, fmt);
-	vsnprintf(sql, sizeof(sql), fmt, args);
-	va_end(args);
 	rows_sql(&r, a, sql);
 	if (r.row_cnt != 1 || r.col_cnt != 1)
 		fail_msg("%u rows, %u columns: %s", r.row_cnt, r.col_cnt, sql);
 	v = rows_int(&r, 0, 0);
 	rows_done(&r);
 	return v;
+}
+
+int64_t rows_one(struct analysis *a, const char *fmt, ...)
+{
+	char sql[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, args);
+	va_end(args);
+	return one_of(a, sql);
+}
+
+void rows_want(struct analysis *a, int64_t want, const char *fmt, ...)
+{
+	char sql[1024];
+	va_list args;
+	int64_t v;
+
+	va_start(args, fmt);
+	vsnprintf(sql, sizeof(sql), fmt, args);
+	va_end(args);
+	v = one_of(a, sql);
+	if (v != want)
+		fail_msg("%s: %lld, not %lld", sql, (long long)v, (long long)want);
 }
 
 static void put_window(char *out, size_t size, const char *sql, int64_t from, int64_t to)

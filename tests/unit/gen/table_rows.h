@@ -33,11 +33,20 @@ int64_t rows_int(const struct rows *r, unsigned int row, unsigned int col);	/* N
 double rows_real(const struct rows *r, unsigned int row, unsigned int col);
 const char *rows_text(const struct rows *r, unsigned int row, unsigned int col); /* NULL is "" */
 int64_t rows_cell(const struct rows *r, unsigned int row, const char *name);
+/* Fails unless the columns "a b c" of the row hold these numbers. */
+#define rows_cells(r, row, names, ...)								\
+	rows_check_cells(r, row, names, (const int64_t[]){ __VA_ARGS__ },			\
+			 sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+void rows_check_cells(const struct rows *r, unsigned int row, const char *names,
+		      const int64_t *want, size_t cnt);
 /* The first row whose column "name" has this text. */
 unsigned int rows_find(const struct rows *r, const char *name, const char *text);
 
 /* The one number that a query gives. */
 int64_t rows_one(struct analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Fails unless it is this number. */
+void rows_want(struct analysis *a, int64_t want, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Runs sql with ":w" replaced by "from, to". */
 void rows_window(struct rows *r, struct analysis *a, const char *sql, int64_t from, int64_t to);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* burst: every found burst compared with plain sums over its windows. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/burst.h"
 #include "tests/unit/unit_test.h"
 

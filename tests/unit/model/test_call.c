@@ -28,9 +28,8 @@ UNIT_TEST(test_calls_have_the_names_of_this_machines_headers)
 		{ SYS_rt_sigtimedwait, "rt_sigtimedwait", WAIT_SIGNAL },
 		{ SYS_rt_sigsuspend, "rt_sigsuspend", WAIT_SIGNAL },
 	};
-	unsigned int i;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		uint32_t call = CALL_IS_NUMBER | (uint32_t)calls[i].nr;
 
 		assert_string_equal(call_name(HERE, call), calls[i].name);

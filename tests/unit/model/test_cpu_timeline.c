@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The thread on each CPU at every ns, compared with the rule applied to a list of all switches. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/rows.h"
 #include "model/cpu_timeline.h"
 #include "tests/unit/unit_test.h"
@@ -15,10 +12,8 @@ static uint64_t end_ns[CPUS];		/* of the last piece */
 
 static int on_piece(void *ctx, const struct cpu_piece *p)
 {
-	uint64_t ns;
-
 	assert_int_equal(p->from_ns, end_ns[p->cpu]);	/* neither hole nor overlap */
-	for (ns = p->from_ns; ns < p->to_ns; ns++)
+	for (uint64_t ns = p->from_ns; ns < p->to_ns; ns++)
 		had[p->cpu][ns] = p->utid;
 	end_ns[p->cpu] = p->to_ns;
 	return 0;
@@ -42,9 +37,7 @@ static uint32_t next_of(const struct event *ev)
 static bool is_elsewhere(const struct made *m, unsigned int cpu, uint32_t utid, uint64_t from_ns,
 			 uint64_t to_ns)
 {
-	size_t i;
-
-	for (i = 0; i < m->cnt && utid >= EVENT_ID_FIRST; i++)
+	for (size_t i = 0; i < m->cnt && utid >= EVENT_ID_FIRST; i++)
 		if (m->ev[i].cpu != cpu && m->ev[i].ts_ns > from_ns && m->ev[i].ts_ns < to_ns &&
 		    (m->ev[i].utid == utid || next_of(&m->ev[i]) == utid))
 			return true;
@@ -60,15 +53,13 @@ static void give(unsigned int cpu, uint64_t from_ns, uint64_t to_ns, uint32_t ut
 static void apply_rule(const struct made *m, unsigned int cpu)
 {
 	uint32_t runs = EVENT_ID_UNKNOWN;
-	size_t i;
-	int block;
 
-	for (block = 0; block < BLOCKS; block++) {
+	for (int block = 0; block < BLOCKS; block++) {
 		uint64_t from = (uint64_t)block * BLOCK_NS, to = from + BLOCK_NS;
 
 		if (m->runner[block][cpu] != NOBODY)
 			runs = m->runner[block][cpu];
-		for (i = 0; i < m->cnt; i++) {
+		for (size_t i = 0; i < m->cnt; i++) {
 			const struct event *ev = &m->ev[i];
 			uint64_t stay = ev->v[EV_SWITCH_STAY_NS], back;
 			uint32_t owner = runs;
@@ -105,14 +96,13 @@ static uint32_t some_thread(void)
 static void make(struct made *m)
 {
 	uint32_t runs[CPUS] = { 0 };
-	uint64_t ts;
 	unsigned int block, cpu;
 
 	memset(m, 0, sizeof(*m));
 	for (block = 0; block < BLOCKS; block++)
 		for (cpu = 0; cpu < CPUS; cpu++)
 			m->runner[block][cpu] = block % 2 ? NOBODY : some_thread();
-	for (ts = 1; ts < END_NS; ts += 1 + (unsigned int)rand() % 8) {
+	for (uint64_t ts = 1; ts < END_NS; ts += 1 + (unsigned int)rand() % 8) {
 		struct event *ev = &m->ev[m->cnt];
 
 		if (ts % BLOCK_NS == 0)
@@ -203,6 +193,29 @@ UNIT_TEST(test_no_piece_has_more_stolen_than_it_is_long)
 	assert_int_equal(stolen(21, 30, 50, 0), 0);	/* unknown start of the steal */
 	assert_int_equal(stolen(20, 0, 0, 40), 40);
 	assert_int_equal(stolen(20, 30, 0, 400), 130);
+}
+
+/* A switch that arrives late counts from the last one on; one of a CPU there is not is left out. */
+UNIT_TEST(test_cpu_timeline_never_goes_back_in_time)
+{
+	static const struct event ev[] = {
+		{ .ts_ns = 150, .kind = EVENT_SWITCH, .utid = 20, .v[EV_SWITCH_NEXT_UTID] = 21 },
+		{ .ts_ns = 140, .kind = EVENT_SWITCH, .utid = 21, .v[EV_SWITCH_NEXT_UTID] = 22 },
+		{ .ts_ns = 150, .kind = EVENT_SWITCH, .utid = 1, .v[EV_SWITCH_NEXT_UTID] = 2,
+		  .cpu = 9 },
+	};
+	struct cpu_timeline *tl;
+
+	memset(end_ns, 0, sizeof(end_ns));
+	assert_int_equal(cpu_timeline_new(&tl, 1, on_piece, NULL), 0);
+	cpu_timeline_boundary(tl, 0, runner_of, (uint32_t[]){ 20 });
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(cpu_timeline_switch(tl, &ev[i]), 0);
+	cpu_timeline_boundary(tl, 200, NULL, NULL);
+	assert_int_equal(had[0][149], 20);
+	assert_int_equal(had[0][150], 22);
+	assert_int_equal(had[0][199], 22);
+	cpu_timeline_free(tl);
 }
 
 UNIT_TESTS

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* inode_cache: its capacity and eviction order. writeback_owners, which contains one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format/event.h"
 #include "model/writeback_owners.h"
+#include "tests/unit/unit_test.h"
 
 #define DEV 7u
 #define IDLE_NS 1000u
@@ -38,7 +33,7 @@ static void fill(struct inode_cache *c, uint64_t first_ns)
 	assert_int_equal(released, 0);
 }
 
-static void test_an_inode_is_found_by_number_and_file_system(void **state)
+UNIT_TEST(test_an_inode_is_found_by_number_and_file_system)
 {
 	struct inode_cache c = new_cache();
 	void *a, *again, *other;
@@ -55,7 +50,7 @@ static void test_an_inode_is_found_by_number_and_file_system(void **state)
 	assert_null(inode_cache_find(&c, 1, DEV));
 }
 
-static void test_a_full_cache_drops_what_was_idle(void **state)
+UNIT_TEST(test_a_full_cache_drops_what_was_idle)
 {
 	struct inode_cache c = new_cache();
 	uint64_t now = INODE_CACHE_MAX + 10;
@@ -71,7 +66,7 @@ static void test_a_full_cache_drops_what_was_idle(void **state)
 }
 
 /* A late record arrives after all entries of the cache were used later. */
-static void test_a_full_cache_of_newer_inodes_starts_anew(void **state)
+UNIT_TEST(test_a_full_cache_of_newer_inodes_starts_anew)
 {
 	struct inode_cache c = new_cache();
 	void *entry;
@@ -91,7 +86,7 @@ static uint64_t same_hash(uint64_t ino)
 	return ino ^ (DEV + 1) * by ^ (DEV + 2) * by;
 }
 
-static void test_of_two_inodes_with_one_hash_the_first_is_followed(void **state)
+UNIT_TEST(test_of_two_inodes_with_one_hash_the_first_is_followed)
 {
 	struct inode_cache c = new_cache();
 	struct writeback_owners o;
@@ -108,19 +103,18 @@ static void test_of_two_inodes_with_one_hash_the_first_is_followed(void **state)
 	writeback_owners_init(&o, NULL);
 	assert_int_equal(writeback_owners_dirty(&o, 1, 5, DEV, &a), 0);
 	assert_int_equal(writeback_owners_dirty(&o, 2, same_hash(5), DEV + 1, &b), 0);
-	assert_int_equal(writeback_owners_of(&o,
-					     &(struct writeback){ .ts_ns = 3,
-								  .ino = same_hash(5),
-								  .last_ino = same_hash(5),
-								  .ino_dev = DEV + 1,
-								  .cmd_flags = 1,
-								  .pages = EVENT_PAGES_FILE },
+	assert_int_equal(writeback_owners_of(&o, &(struct writeback){ .ts_ns = 3,
+								      .ino = same_hash(5),
+								      .last_ino = same_hash(5),
+								      .ino_dev = DEV + 1,
+								      .cmd_flags = 1,
+								      .pages = EVENT_PAGES_FILE },
 					     &second), EVENT_OWNER_NONE);
 	writeback_owners_clear(&o);
 }
 
 /* Two processes dirtied the inode: for 30 s after the first one's last time both may be meant. */
-static void test_an_inode_is_shared_for_30_s(void **state)
+UNIT_TEST(test_an_inode_is_shared_for_30_s)
 {
 	struct writeback r = { .ino = 5, .last_ino = 5, .ino_dev = DEV, .cmd_flags = 1,
 			       .pages = EVENT_PAGES_FILE };
@@ -139,15 +133,4 @@ static void test_an_inode_is_shared_for_30_s(void **state)
 	writeback_owners_clear(&o);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_inode_is_found_by_number_and_file_system),
-		cmocka_unit_test(test_a_full_cache_drops_what_was_idle),
-		cmocka_unit_test(test_a_full_cache_of_newer_inodes_starts_anew),
-		cmocka_unit_test(test_of_two_inodes_with_one_hash_the_first_is_followed),
-		cmocka_unit_test(test_an_inode_is_shared_for_30_s),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* irq_track: whole and broken runs, compared with a list of open interrupts; a full stack. */
-#include <errno.h>
-#include <string.h>
-
 #include "format/event.h"
 #include "model/irq_track.h"
 #include "tests/unit/unit_test.h"

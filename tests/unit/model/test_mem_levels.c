@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Memory levels of a process, compared with its last reported values in a list of all steps. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/mem_levels.h"
 #include "tests/unit/unit_test.h"
 
@@ -21,10 +18,9 @@ static bool value(const struct step *s, unsigned int cnt, bool born_inside, unsi
 		  uint64_t *ret)
 {
 	bool known = false, ended = false;
-	unsigned int i;
 
 	*ret = 0;
-	for (i = 0; i < cnt; i++) {
+	for (unsigned int i = 0; i < cnt; i++) {
 		bool is_mine = s[i].what == REPORT && s[i].counter == counter;
 
 		if (is_mine && !ended)
@@ -56,11 +52,10 @@ static struct step some_step(unsigned int i, bool may_end)
 {
 	struct step s = { .what = REPORT, .counter = (unsigned int)rand() % COUNTERS,
 			  .bytes = rand() % 200 - 20 };
-	unsigned int k;
 
 	if (!i && rand() % 2) {	/* a baseline precedes all other steps */
 		s.what = BASELINE;
-		for (k = 0; k < MEM_MEMBER_CNT; k++)
+		for (unsigned int k = 0; k < MEM_MEMBER_CNT; k++)
 			s.row.bytes[k] = (uint64_t)rand() % 100;
 		s.row.total_vm_bytes = (uint64_t)rand() % 1000;
 		s.row.unknown = (uint8_t)(rand() % 32);
@@ -152,9 +147,7 @@ static void run(unsigned int seed)
 
 UNIT_TEST(test_levels_are_the_last_reported_values)
 {
-	unsigned int seed;
-
-	for (seed = 1; seed <= 2000; seed++)
+	for (unsigned int seed = 1; seed <= 2000; seed++)
 		run(seed);
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Which free belongs to which allocation, against a list of all allocations. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/live_objects.h"
 #include "tests/unit/unit_test.h"
 
@@ -57,8 +54,7 @@ static void run(unsigned int seed)
 		static const uint8_t kinds[] = { EVENT_SLAB_ALLOC, EVENT_PAGE_ALLOC,
 						 EVENT_HEAP_ALLOC };
 		uint32_t process = (uint32_t)rand() % PROCESSES;
-		struct event ev = { .ts_ns = i, .utid = 100 + process,
-				    .kind = kinds[rand() % 3] };
+		struct event ev = { .ts_ns = i, .utid = 100 + process, .kind = kinds[rand() % 3] };
 		bool is_alloc = rand() % 2, is_damaged, is_irq = rand() % 4 == 0;
 		struct ended e = { .cnt = 0 };
 		struct object_event o;
@@ -110,9 +106,7 @@ static void run(unsigned int seed)
 
 UNIT_TEST(test_pairs_are_those_of_a_list)
 {
-	unsigned int seed;
-
-	for (seed = 1; seed <= 20; seed++)
+	for (unsigned int seed = 1; seed <= 20; seed++)
 		run(seed);
 }
 

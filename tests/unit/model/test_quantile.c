@@ -3,8 +3,6 @@
  * Quantiles of more values than are kept: those of buckets, which are off by 0.4 % at most, and not
  * at all below 256, and the smallest and the largest value, which are exact.
  */
-#include <stdlib.h>
-
 #include "model/quantile.h"
 #include "tests/unit/unit_test.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Block requests followed from queueing to completion, from hand-made events with known answers. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/request_track.h"
 #include "tests/unit/unit_test.h"
 
@@ -231,8 +228,7 @@ UNIT_TEST_IN(test_block_empty_flush_without_flags_counts_and_a_tail_does_not, se
 	assert_int_equal(ended.cnt, 3);
 	feed_at((struct step){ 400, 1, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE }, 0);
 	feed_at((struct step){ 410, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE,
-			       EVENT_F_FLUSH_SEQ },
-		0);
+			       EVENT_F_FLUSH_SEQ }, 0);
 	feed_at((struct step){ 420, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, WRITE }, 0);
 	assert_int_equal(ended.cnt, 4);
 	feed_at((struct step){ 430, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, WRITE }, 0);
@@ -292,9 +288,8 @@ UNIT_TEST(test_block_completion_of_other_io_has_no_latency)
 {
 	static const unsigned int begins[] = { EVENT_REQUEST_START, EVENT_REQUEST_INSERT };
 	uint64_t ns;
-	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		setup(NULL);
 		feed_at((struct step){ 100, 1, begins[i], 20, 4096, 0, WRITE }, 0);
 		feed_at((struct step){ 110, 1, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE }, 0);
@@ -594,8 +589,7 @@ UNIT_TEST(test_time_in_flight_is_the_sum_of_latencies)
 }
 
 /* A bio that is merged into a waiting request, or remapped. */
-static void feed_bio(uint64_t ts, unsigned int action, uint32_t utid,
-		     uint64_t sector, uint64_t ino)
+static void feed_bio(uint64_t ts, unsigned int action, uint32_t utid, uint64_t sector, uint64_t ino)
 {
 	struct event ev = { .ts_ns = ts, .utid = utid, .kind = EVENT_REQUEST };
 
@@ -730,8 +724,7 @@ UNIT_TEST_IN(test_request_below_a_volume_was_asked_for_above, setup, teardown)
 	assert_int_equal(ended.r[1].status, 10);
 }
 
-static void feed_volume(uint64_t ts, uint32_t utid, uint64_t sector,
-			uint64_t ino)
+static void feed_volume(uint64_t ts, uint32_t utid, uint64_t sector, uint64_t ino)
 {
 	struct event ev = { .ts_ns = ts, .utid = utid, .kind = EVENT_REQUEST };
 

@@ -3,10 +3,6 @@
  * States and waits of threads: hand-made events with known answers, and brute force over random
  * ones.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "model/call.h"
 #include "model/thread_states.h"
 #include "tests/unit/unit_test.h"
@@ -96,8 +92,7 @@ static int teardown(void **state)
 }
 
 /* The thread gets a CPU and leaves it. */
-static void stay(uint32_t thread, uint64_t from, uint64_t to,
-		 unsigned int flags, unsigned int bits)
+static void stay(uint32_t thread, uint64_t from, uint64_t to, unsigned int flags, unsigned int bits)
 {
 	struct event ev = sw(to, 0, thread, 0, flags, bits);
 
@@ -113,12 +108,9 @@ static void wake(uint32_t thread, uint64_t ts)
 	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false, 0), 0);
 }
 
-static void check_life(uint32_t thread,
-		       const uint64_t want[THREAD_STATE_CNT])
+static void check_life(uint32_t thread, const uint64_t want[THREAD_STATE_CNT])
 {
-	unsigned int i;
-
-	for (i = 0; i < THREAD_STATE_CNT; i++)
+	for (unsigned int i = 0; i < THREAD_STATE_CNT; i++)
 		if (lives.ns[thread][i] != want[i])
 			fail_msg("thread %u, state %u: %llu ns, wanted %llu", thread, i,
 				 (unsigned long long)lives.ns[thread][i],
@@ -312,8 +304,7 @@ UNIT_TEST_IN(test_thread_states_know_that_who_is_woken_twice_has_run, setup, tea
 
 /* ---- waits ---- */
 
-static void check_wait(unsigned int nr, unsigned int reason, uint64_t from,
-		       uint64_t to)
+static void check_wait(unsigned int nr, unsigned int reason, uint64_t from, uint64_t to)
 {
 	assert_int_equal(lives.waits, nr);
 	assert_int_equal(lives.last.thread, 20);
@@ -617,9 +608,8 @@ static void one_round(struct walk *w)
 static int paint(void *ctx, const struct thread_piece *p)
 {
 	uint8_t *got = ((struct walk *)ctx)->got;
-	uint64_t ns;
 
-	for (ns = p->from_ns; ns < p->to_ns && ns < 1000 + SPAN; ns++) {
+	for (uint64_t ns = p->from_ns; ns < p->to_ns && ns < 1000 + SPAN; ns++) {
 		assert_int_equal(got[ns - 1000], THREAD_STATE_CNT);
 		got[ns - 1000] = p->state;
 	}

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "model/live_objects.h"
 #include "preload/heap_share.h"
+#include "tests/unit/unit_test.h"
 
-static void test_logarithm_is_that_of_libm(void **state)
+UNIT_TEST(test_logarithm_is_that_of_libm)
 {
 	for (double x = 0x1p-53; x < 1; x *= 1.0009765625)
 		assert_true(fabs(heap_sample_ln(x) - log(x)) < 1e-11);
@@ -35,7 +30,7 @@ static unsigned int sample(uint64_t *random, uint64_t mean, uint64_t bytes, unsi
 }
 
 /* The numbers are those of the seed; beside them the expected value and its standard deviation. */
-static void test_samples_have_the_probability_of_their_size(void **state)
+UNIT_TEST(test_samples_have_the_probability_of_their_size)
 {
 	static const struct {
 		uint64_t mean, bytes;
@@ -57,7 +52,7 @@ static void test_samples_have_the_probability_of_their_size(void **state)
 	assert_int_equal(sample(&random, 64, 4096, 1000000), 1000000);
 }
 
-static void test_weights_are_the_inverse_of_the_probability(void **state)
+UNIT_TEST(test_weights_are_the_inverse_of_the_probability)
 {
 	uint64_t mean = 512 << 10;
 
@@ -78,7 +73,7 @@ static void test_weights_are_the_inverse_of_the_probability(void **state)
 	assert_int_equal(heap_weight_error(1000, 10000000), 165844);
 }
 
-static void test_a_live_sample_is_removed_once(void **state)
+UNIT_TEST(test_a_live_sample_is_removed_once)
 {
 	struct heap_samples *s = calloc(1, sizeof(*s));
 	unsigned int left = 0;
@@ -125,7 +120,7 @@ static void *free_all(void *arg)
 	return NULL;
 }
 
-static void test_two_threads_that_free_share_the_samples(void **state)
+UNIT_TEST(test_two_threads_that_free_share_the_samples)
 {
 	struct heap_samples *s = calloc(1, sizeof(*s));
 	struct freer f[2] = { { .s = s, .own = 1 << 20 }, { .s = s, .own = 1 << 21 } };
@@ -146,15 +141,4 @@ static void test_two_threads_that_free_share_the_samples(void **state)
 	free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_logarithm_is_that_of_libm),
-		cmocka_unit_test(test_samples_have_the_probability_of_their_size),
-		cmocka_unit_test(test_weights_are_the_inverse_of_the_probability),
-		cmocka_unit_test(test_a_live_sample_is_removed_once),
-		cmocka_unit_test(test_two_threads_that_free_share_the_samples),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The part of a kernel's types that the programs are fitted to has all that they can ask for. */
 #include <bpf/btf.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "probe/kernel.h"
+#include "tests/unit/unit_test.h"
 
 /* Fillers push the ids apart, as in a kernel. */
 static void add_fillers(struct btf *btf, int cnt)
@@ -71,13 +62,12 @@ static struct btf *subset_of(const struct btf *kernel, const struct btf *program
 	return btf;
 }
 
-static void test_core_types_has_what_programs_read_and_what_that_contains(void **state)
+UNIT_TEST(test_core_types_has_what_programs_read_and_what_that_contains)
 {
 	struct btf *kernel = make_kernel(), *programs = btf__new_empty(), *btf;
 	const struct btf_type *task, *inner, *t;
 	int id;
 
-	(void)state;
 	/* a variant of a declaration, as programs have them for kernels that differ */
 	assert_true(btf__add_struct(programs, "task___old", 4) > 0);
 	assert_true(btf__add_enum(programs, "flags", 4) > 0);
@@ -111,11 +101,10 @@ static void test_core_types_has_what_programs_read_and_what_that_contains(void *
 	btf__free(kernel);
 }
 
-static void test_core_types_leaves_out_the_rest(void **state)
+UNIT_TEST(test_core_types_leaves_out_the_rest)
 {
 	struct btf *kernel = make_kernel(), *programs = btf__new_empty(), *btf;
 
-	(void)state;
 	assert_true(btf__add_struct(programs, "task", 4) > 0);
 	btf = subset_of(kernel, programs);
 	assert_true(btf__find_by_name_kind(btf, "other", BTF_KIND_STRUCT) < 0);
@@ -126,12 +115,4 @@ static void test_core_types_leaves_out_the_rest(void **state)
 	btf__free(kernel);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_core_types_has_what_programs_read_and_what_that_contains),
-		cmocka_unit_test(test_core_types_leaves_out_the_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,14 +3,9 @@
  * The message of a failed ring: it has the reasons that are known on this kernel, and no guesses
  * about others.
  */
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "probe/rings.h"
 #include "tests/unit/gen/refuse_call.h"

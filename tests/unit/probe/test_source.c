@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The -e list and the program table. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "bpf/wire.h"
 #include "probe/source.h"
+#include "tests/unit/unit_test.h"
 
 static uint32_t mask_of(const char *list)
 {
@@ -19,12 +13,11 @@ static uint32_t mask_of(const char *list)
 	return mask;
 }
 
-static void test_source_default_is_what_declarations_say(void **state)
+UNIT_TEST(test_source_default_is_what_declarations_say)
 {
 	uint32_t all = SOURCE_BIT(SOURCE_CNT) - 1, wanted = 0;
-	unsigned int i;
 
-	for (i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_CNT; i++)
 		wanted |= source_infos[i].is_default ? SOURCE_BIT(i) : 0;
 	assert_int_equal(mask_of(NULL), wanted);
 	assert_false(wanted & (SOURCE_BIT(SOURCE_HEAP) | SOURCE_BIT(SOURCE_IRQ)));
@@ -32,14 +25,14 @@ static void test_source_default_is_what_declarations_say(void **state)
 	assert_int_equal(mask_of("all"), all);
 }
 
-static void test_source_task_is_always_on(void **state)
+UNIT_TEST(test_source_task_is_always_on)
 {
 	assert_int_equal(mask_of("block"), SOURCE_BIT(SOURCE_TASK) | SOURCE_BIT(SOURCE_BLOCK) |
 						   SOURCE_BIT(SOURCE_DIRTY));
 	assert_int_equal(mask_of("task"), SOURCE_BIT(SOURCE_TASK));
 }
 
-static void test_source_class_picks_its_default_sources(void **state)
+UNIT_TEST(test_source_class_picks_its_default_sources)
 {
 	assert_int_equal(mask_of("sched"), SOURCE_BIT(SOURCE_TASK) | SOURCE_BIT(SOURCE_SWITCH) |
 						   SOURCE_BIT(SOURCE_WAKEUP));
@@ -51,7 +44,7 @@ static void test_source_class_picks_its_default_sources(void **state)
 								    SOURCE_BIT(SOURCE_RSS));
 }
 
-static void test_source_signs_count_from_the_default(void **state)
+UNIT_TEST(test_source_signs_count_from_the_default)
 {
 	uint32_t usual = mask_of(NULL);
 
@@ -60,8 +53,7 @@ static void test_source_signs_count_from_the_default(void **state)
 	assert_int_equal(mask_of("+alloc.heap,-alloc.slab"),
 			 (usual | SOURCE_BIT(SOURCE_HEAP)) & ~SOURCE_BIT(SOURCE_SLAB));
 	/* removing a class removes all of its sources */
-	assert_int_equal(mask_of("+alloc.heap,-alloc"),
-			 mask_of("sched,block,mem.pressure"));
+	assert_int_equal(mask_of("+alloc.heap,-alloc"), mask_of("sched,block,mem.pressure"));
 	assert_int_equal(mask_of("-all"), SOURCE_BIT(SOURCE_TASK));
 	/* a later sign modifies the list up to there */
 	assert_int_equal(mask_of("light,+sched.irq"), mask_of("light,sched.irq"));
@@ -69,12 +61,12 @@ static void test_source_signs_count_from_the_default(void **state)
 			 (mask_of("all") & ~mask_of("block")) | SOURCE_BIT(SOURCE_TASK));
 }
 
-static void test_source_light_is_sched_block_and_rss(void **state)
+UNIT_TEST(test_source_light_is_sched_block_and_rss)
 {
 	assert_int_equal(mask_of("light"), mask_of("sched,block,alloc.rss"));
 }
 
-static void test_source_task_cannot_be_left_out(void **state)
+UNIT_TEST(test_source_task_cannot_be_left_out)
 {
 	uint32_t mask = 77;
 	struct err e = {};
@@ -84,15 +76,14 @@ static void test_source_task_cannot_be_left_out(void **state)
 	assert_non_null(strstr(e.text, "always"));
 }
 
-static void test_source_names_the_unknown_word(void **state)
+UNIT_TEST(test_source_names_the_unknown_word)
 {
 	static const char *const bad[] = { "sched,bogus", "",	    "sched,",	     ",sched",
 					   "SCHED",	  "alloc.", "sched.switchx", "+",
 					   "+bogus",	  "--sched" };
 	uint32_t mask = 77;
-	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct err e = {};
 
 		assert_int_equal(source_parse(bad[i], &mask, &e), -EINVAL);
@@ -105,7 +96,7 @@ static void test_source_names_the_unknown_word(void **state)
 	assert_non_null(strstr(e.text, "'bogus'"));
 }
 
-static void test_source_every_hook_has_a_program(void **state)
+UNIT_TEST(test_source_every_hook_has_a_program)
 {
 	static const uint8_t ids[] = {
 #define X(id, name, class, source) id,
@@ -127,16 +118,15 @@ static void test_source_every_hook_has_a_program(void **state)
 	}
 }
 
-static void test_source_hook_belongs_to_its_source(void **state)
+UNIT_TEST(test_source_hook_belongs_to_its_source)
 {
 	static const char *const sources[WIRE_HOOK_MAX] = {
 #define X(id, name, class, source) [id] = source,
 		EVENT_HOOKS(X)
 #undef X
 	};
-	unsigned int j;
 
-	for (j = 0; j < source_program_cnt; j++) {
+	for (unsigned int j = 0; j < source_program_cnt; j++) {
 		const struct source_program *p = &source_programs[j];
 
 		if (p->hook)
@@ -145,19 +135,4 @@ static void test_source_hook_belongs_to_its_source(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source_default_is_what_declarations_say),
-		cmocka_unit_test(test_source_task_is_always_on),
-		cmocka_unit_test(test_source_class_picks_its_default_sources),
-		cmocka_unit_test(test_source_signs_count_from_the_default),
-		cmocka_unit_test(test_source_light_is_sched_block_and_rss),
-		cmocka_unit_test(test_source_task_cannot_be_left_out),
-		cmocka_unit_test(test_source_names_the_unknown_word),
-		cmocka_unit_test(test_source_every_hook_has_a_program),
-		cmocka_unit_test(test_source_hook_belongs_to_its_source),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

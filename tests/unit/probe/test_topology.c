@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Which CPU writes to which ring, on machines of 1 to 1,000 CPUs made of files. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "probe/rings.h"
 #include "tests/unit/unit_test.h"
@@ -60,14 +55,13 @@ static void make_cache(const struct machine *m, unsigned int cpu, int index, int
 
 static void make(struct machine *m)
 {
-	unsigned int cpu;
 	char dir[128];
 
 	/* tens of thousands of files in all: in memory, if there is such a place */
 	snprintf(m->dir, sizeof(m->dir), "%s/test_topology.XXXXXX",
 		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	assert_non_null(mkdtemp(m->dir));
-	for (cpu = 0; cpu < m->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < m->cpu_cnt; cpu++) {
 		snprintf(dir, sizeof(dir), "%s/cpu%u", m->dir, cpu);
 		assert_int_equal(mkdir(dir, 0700), 0);
 		strcat(dir, "/cache");
@@ -174,9 +168,8 @@ UNIT_TEST(test_topology_default_by_size)
 		{ 200, 10, 0, 40, 5, 1 },  { 200, 50, 1, 26, 8, 1 }, { 192, 1, 0, 64, 3, 0 },
 		{ 1000, 8, 0, 64, 16, 0 }, { 1000, 125, 0, 64, 16, 1 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		struct machine m = { .cpu_cnt = want[i].cpu_cnt, .cache = want[i].cache,
 				     .smt = want[i].smt };
 		unsigned int rings;
@@ -239,9 +232,8 @@ UNIT_TEST(test_topology_as_asked)
 UNIT_TEST(test_rings_have_sizes_the_kernel_takes)
 {
 	static const uint64_t bytes[] = { 0, 4096, 5000, 1 << 20 };
-	size_t i;
 
-	for (i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		struct rings_config c = { .sharing = RINGS_COUNT, .cnt = 1, .bytes = bytes[i] };
 		struct rings r;
 

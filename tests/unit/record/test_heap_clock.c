@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Instants of a counter as ns: exact between two readings, and never in another order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <stdlib.h>
 #ifdef __x86_64__
 #include <x86intrin.h>
 #endif
 
 #include "base/clock.h"
 #include "ring/heap_ring.h"
+#include "tests/unit/unit_test.h"
 
-static void test_instants_lie_on_the_lines_between_pairs(void **state)
+UNIT_TEST(test_instants_lie_on_the_lines_between_pairs)
 {
 	struct heap_clock c = { .cnt = 0 };
 
@@ -39,19 +33,18 @@ static void test_instants_lie_on_the_lines_between_pairs(void **state)
 	assert_int_equal(c.cnt, 3);
 }
 
-static void test_the_latest_pairs_are_kept(void **state)
+UNIT_TEST(test_the_latest_pairs_are_kept)
 {
 	struct heap_clock c = { .cnt = 0 };
-	uint64_t i;
 
-	for (i = 1; i <= 3 * HEAP_CLOCK_PAIRS; i++)
+	for (uint64_t i = 1; i <= 3 * HEAP_CLOCK_PAIRS; i++)
 		heap_clock_add(&c, (struct heap_clock_pair){ 1000000 + 300 * i, 100 * i });
-	for (i = 2 * HEAP_CLOCK_PAIRS + 1; i <= 3 * HEAP_CLOCK_PAIRS; i++)
+	for (uint64_t i = 2 * HEAP_CLOCK_PAIRS + 1; i <= 3 * HEAP_CLOCK_PAIRS; i++)
 		assert_int_equal(heap_clock_ns(&c, 1000000 + 300 * i - 150), 100 * i - 50);
 	assert_int_equal(heap_clock_ns(&c, 1000000), 0);
 }
 
-static void test_order_stays_whatever_the_pairs_are(void **state)
+UNIT_TEST(test_order_stays_whatever_the_pairs_are)
 {
 	struct heap_clock c = { .cnt = 0 };
 	uint64_t cycles = 1, ns = 1, last = 0, now, i;
@@ -71,16 +64,15 @@ static void test_order_stays_whatever_the_pairs_are(void **state)
 }
 
 /* This machine's own counter: an instant between two readings of the clock is converted. */
-static void test_the_counter_agrees_with_the_clock(void **state)
+UNIT_TEST(test_the_counter_agrees_with_the_clock)
 {
 #ifdef __x86_64__
 	struct heap_clock c = { .cnt = 0 };
 	uint64_t before_ns, after_ns, cycles, ns;
-	unsigned int i;
 
 	if (!heap_clock_is_there())
 		skip();
-	for (i = 0; i < 20; i++) {
+	for (unsigned int i = 0; i < 20; i++) {
 		heap_clock_read(&c);
 		before_ns = clock_mono_ns();
 		cycles = __rdtsc();
@@ -94,14 +86,4 @@ static void test_the_counter_agrees_with_the_clock(void **state)
 #endif
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_instants_lie_on_the_lines_between_pairs),
-		cmocka_unit_test(test_the_latest_pairs_are_kept),
-		cmocka_unit_test(test_order_stays_whatever_the_pairs_are),
-		cmocka_unit_test(test_the_counter_agrees_with_the_clock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,16 +3,9 @@
  * The memory into which the workload writes heap events: each complete record is read once, and
  * no content of that memory harms the reader.
  */
-#include <stdbool.h>
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "event_lists.h"
 #include "preload/heap_share.h"
@@ -104,9 +97,7 @@ static unsigned int read_all(struct both *b, uint64_t end_ns)
 /* attempted = read + lost */
 static void assert_balance(const struct both *b)
 {
-	unsigned int hook;
-
-	for (hook = WIRE_HEAP_ALLOC; hook <= WIRE_SPAN; hook++) {
+	for (unsigned int hook = WIRE_HEAP_ALLOC; hook <= WIRE_SPAN; hook++) {
 		struct ring_feed_count c = heap_ring_count(b->ring, hook);
 
 		if (hook != WIRE_STACK)
@@ -119,10 +110,9 @@ UNIT_TEST_IN(test_records_are_read_once_when_they_are_whole, setup, teardown)
 {
 	struct both *b = *state;
 	const struct wire_heap_alloc *a;
-	unsigned int word;
 
 	b->head->owner[1] = (uint32_t)getpid();
-	for (word = 0; word < 4; word++) {
+	for (unsigned int word = 0; word < 4; word++) {
 		write_alloc(b, 1, 0, 500);
 		((uint64_t *)slot(b, 1, 0))[word] = 0;
 		assert_null(next(b, 1000));
@@ -152,10 +142,9 @@ UNIT_TEST_IN(test_a_stack_follows_its_allocation, setup, teardown)
 {
 	struct both *b = *state;
 	const struct wire_stack *s;
-	unsigned int i;
 
 	b->head->owner[0] = (uint32_t)getpid();
-	for (i = 0; i < 31; i++)	/* two reads are needed for the frames */
+	for (unsigned int i = 0; i < 31; i++)	/* two reads are needed for the frames */
 		write_alloc(b, 0, i, 100 + i);
 	write_alloc(b, 0, 31, 200);
 	slot(b, 0, 31)->site_kind = 0x7777ull << 8 | (HEAP_SHARE_STACK + 2);
@@ -178,7 +167,7 @@ UNIT_TEST_IN(test_a_stack_follows_its_allocation, setup, teardown)
 	write_alloc(b, 0, 34, 300);
 	assert_int_equal(next(b, 1000)->ts_ns, 300);
 	/* up to the end of the chunk there is nothing */
-	for (i = 35; i < HEAP_CHUNK_RECORDS; i++)
+	for (unsigned int i = 35; i < HEAP_CHUNK_RECORDS; i++)
 		*slot(b, 0, i) = (struct heap_share_record){ 400, 1, HEAP_SHARE_REST, 1 };
 	assert_null(next(b, 1000));
 	assert_null(next(b, 1000));

@@ -3,19 +3,13 @@
  * The block writer and the reader on machines of 200 and 1,000 CPUs, and the memory that the
  * writer needs: by record, as the manual says, and by CPU.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "trace/trace.h"
 #include "base/clock.h"
 #include "record/machine.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/slice_count.h"
 #include "tests/unit/unit_test.h"
 
-#define US 1000ull
 #define SLICES 3
 
 #define ADDR(cpu, n) (0xffff888000000000ull + (uint64_t)(cpu) * 0x100000 + (n) * 64ull)
@@ -70,9 +64,7 @@ static void machine_done(struct machine *m)
 /* All of a CPU's records of a slice, then the next CPU's, as if each had a ring of its own. */
 static void run_slice(struct machine *m, struct gen *g, uint64_t to_ns)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < m->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < m->cpu_cnt; cpu++) {
 		for (;;) {
 			unsigned int turn = m->turn[cpu];
 			uint64_t next = m->at_ns[cpu] + turn_ns(cpu, turn);
@@ -148,15 +140,13 @@ static void check_summaries(const struct machine *m, struct trace *t, uint64_t e
 {
 	uint64_t all = 0, *got = calloc(2 * m->cpu_cnt, sizeof(*got));
 	const struct slice_share *s;
-	struct err e = { "" };
 	size_t cnt, i, b, blocks;
-	unsigned int cpu;
 
 	assert_non_null(got);
 	trace_blocks(t, &blocks);
 	assert_int_equal(blocks, SLICES);
 	for (b = 0; b < blocks; b++) {
-		assert_int_equal(slice_count(t, b, &s, &cnt, &e), 0);
+		assert_int_equal(slice_count(t, b, &s, &cnt, NULL), 0);
 		for (i = 0; i < cnt; i++) {
 			const struct trace_thread *th = trace_thread_find(t, s[i].utid);
 
@@ -167,7 +157,7 @@ static void check_summaries(const struct machine *m, struct trace *t, uint64_t e
 		}
 	}
 	assert_int_equal(all, m->cpu_cnt * end_ns);
-	for (cpu = 0; cpu < m->cpu_cnt; cpu++) {
+	for (unsigned int cpu = 0; cpu < m->cpu_cnt; cpu++) {
 		/* the last switch's thread has the CPU until the end */
 		got[2 * cpu + (m->turn[cpu] & 1)] -= end_ns - m->at_ns[cpu];
 		assert_int_equal(got[2 * cpu], m->oncpu_ns[2 * cpu]);
@@ -178,28 +168,20 @@ static void check_summaries(const struct machine *m, struct trace *t, uint64_t e
 
 static void check_machine(unsigned int cpu_cnt, uint64_t slice_ns)
 {
-	char dir[64], path[80];
-	struct err e = { "" };
+	struct made_trace made;
 	struct machine m;
-	struct trace *t;
-	struct gen *g;
-	unsigned int i;
 
 	machine_init(&m, cpu_cnt);
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/t", dir);
-	g = gen_open(path, &(struct gen_config){ .cpu_cnt = cpu_cnt, .cpus_online = true });
-	for (i = 0; i < 2 * cpu_cnt; i++)
-		gen_snap(g, 0, i / 2, 1000 + i, 1000 + i, 1, "thread");
-	for (i = 1; i <= SLICES; i++)
-		run_slice(&m, g, i * slice_ns);
-	gen_finish(g);
-	assert_int_equal(trace_open(&t, path, &e), 0);
-	assert_int_equal(trace_cpu_cnt(t), cpu_cnt);
-	check_events(&m, t);
-	check_summaries(&m, t, SLICES * slice_ns);
-	trace_close(t);
-	gen_remove_dir(dir);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = cpu_cnt, .cpus_online = true });
+	for (unsigned int i = 0; i < 2 * cpu_cnt; i++)
+		gen_snap(made.g, 0, i / 2, 1000 + i, 1000 + i, 1, "thread");
+	for (unsigned int i = 1; i <= SLICES; i++)
+		run_slice(&m, made.g, i * slice_ns);
+	made_read(&made, 0);
+	assert_int_equal(trace_cpu_cnt(made.t), cpu_cnt);
+	check_events(&m, made.t);
+	check_summaries(&m, made.t, SLICES * slice_ns);
+	made_close(&made);
 	machine_done(&m);
 }
 
@@ -249,15 +231,12 @@ UNIT_TEST(test_columns_take_at_most_twice_the_records)
 	struct block_writer *w;
 	const void *block;
 	size_t bytes;
-	unsigned int i;
 	uint64_t seed = 1;
 
 	assert_non_null(r);
-	for (i = 0; i < cnt; i++) {
-		r[i].hdr = (struct wire_hdr){ .ts_ns = i * 199ull,
-					      .hook = WIRE_KFREE,
-					      .cpu = i % 200,
-					      .tid = 1000 + i % 50 };
+	for (unsigned int i = 0; i < cnt; i++) {
+		r[i].hdr = (struct wire_hdr){ .ts_ns = i * 199ull, .hook = WIRE_KFREE,
+					      .cpu = i % 200, .tid = 1000 + i % 50 };
 		r[i].addr = 0xffff888000000000ull + (gen_random(&seed) & 0xfffffff8);
 	}
 	seg = (struct block_segment){ r, cnt * sizeof(*r) };

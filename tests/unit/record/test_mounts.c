@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* mounts: a path inside a file system becomes one from the root. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "record/tasks/id_names.h"
 #include "tests/unit/unit_test.h"

@@ -3,15 +3,9 @@
  * --max-overhead: the source that is turned off, the time when it is turned on again, and that its
  * gap has no events of it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "format/event.h"
 #include "record/guard/overhead.h"
+#include "tests/unit/unit_test.h"
 
 #define S 1000000000ULL
 #define ALL (SOURCE_BIT(SOURCE_CNT) - 1)
@@ -21,9 +15,8 @@ static struct budget_step second(struct budget *b, const unsigned int permille[S
 {
 	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2 };
 	struct budget_step step;
-	unsigned int i;
 
-	for (i = 0; i < SOURCE_CNT; i++) {
+	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		if (!(b->on & SOURCE_BIT(i)))
 			continue;
 		u.source_ns[i] = permille[i] * (2 * S / 1000);
@@ -44,18 +37,17 @@ static bool turns_off(struct budget_step step, unsigned int source)
 	return step.off_cnt == 1 && step.off[0] == source && !step.is_on;
 }
 
-static void test_budget_is_of_all_cpus(void **state)
+UNIT_TEST(test_budget_is_of_all_cpus)
 {
-	unsigned int i;
 	struct budget b;
 
 	budget_init(&b, 20000, ALL);	/* 2 % */
-	for (i = 0; i < 10; i++)
+	for (unsigned int i = 0; i < 10; i++)
 		assert_true(stays(second(&b, (unsigned int[SOURCE_CNT]){ [SOURCE_SLAB] = 19 })));
 	assert_int_equal(b.mean_ppm, 19000);
 }
 
-static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
+UNIT_TEST(test_budget_picks_the_dearest_and_no_more_than_needed)
 {
 	const double cost[SOURCE_CNT] = { [SOURCE_TASK] = 90, [SOURCE_SWITCH] = 80,
 					  [SOURCE_SLAB] = 50, [SOURCE_PAGE] = 60,
@@ -80,7 +72,7 @@ static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
 	assert_int_equal(off[0], SOURCE_SLAB);
 }
 
-static void test_budget_turns_off_all_that_is_needed_at_once(void **state)
+UNIT_TEST(test_budget_turns_off_all_that_is_needed_at_once)
 {
 	const unsigned int cost[SOURCE_CNT] = { [SOURCE_SLAB] = 100, [SOURCE_PAGE] = 60,
 						[SOURCE_WAKEUP] = 40, [SOURCE_SWITCH] = 9 };
@@ -98,7 +90,7 @@ static void test_budget_turns_off_all_that_is_needed_at_once(void **state)
 }
 
 /* The periods after a step still include the cost of events sent before it. */
-static void test_budget_gives_a_step_time_to_take_effect(void **state)
+UNIT_TEST(test_budget_gives_a_step_time_to_take_effect)
 {
 	const unsigned int storm[SOURCE_CNT] = { [SOURCE_TASK] = 12, [SOURCE_SLAB] = 30,
 						 [SOURCE_RSS] = 3 };
@@ -115,7 +107,7 @@ static void test_budget_gives_a_step_time_to_take_effect(void **state)
 	assert_true(budget_cost_ppm(&b) > 20000);
 }
 
-static void test_budget_saves_what_was_spent_too_much(void **state)
+UNIT_TEST(test_budget_saves_what_was_spent_too_much)
 {
 	const unsigned int storm[SOURCE_CNT] = { [SOURCE_SLAB] = 200, [SOURCE_RSS] = 12 };
 	unsigned int n;
@@ -131,7 +123,7 @@ static void test_budget_saves_what_was_spent_too_much(void **state)
 	assert_true(b.spent_ns <= b.allowed_ns);
 }
 
-static void test_budget_counts_the_recorders_own_time_by_events(void **state)
+UNIT_TEST(test_budget_counts_the_recorders_own_time_by_events)
 {
 	struct budget_usage u = { .dur_ns = S, .cpu_cnt = 2, .own_ns = S };
 	struct budget_step step;
@@ -146,7 +138,7 @@ static void test_budget_counts_the_recorders_own_time_by_events(void **state)
 	assert_int_equal(step.off[0], SOURCE_WAKEUP);
 }
 
-static void test_budget_outlives_a_small_peak(void **state)
+UNIT_TEST(test_budget_outlives_a_small_peak)
 {
 	const unsigned int low[SOURCE_CNT] = { [SOURCE_SLAB] = 1 };
 	const unsigned int high[SOURCE_CNT] = { [SOURCE_SLAB] = 25 };
@@ -172,20 +164,19 @@ static unsigned int seconds_until_on(struct budget *b, const unsigned int cost[S
 	return n;
 }
 
-static void test_budget_brings_back_the_last_and_waits_longer_after_a_relapse(void **state)
+UNIT_TEST(test_budget_brings_back_the_last_and_waits_longer_after_a_relapse)
 {
 	const unsigned int storm[SOURCE_CNT] = { [SOURCE_SLAB] = 100, [SOURCE_PAGE] = 50 };
 	const unsigned int wind[SOURCE_CNT] = { [SOURCE_SLAB] = 60 };
 	const unsigned int quiet[SOURCE_CNT] = { [SOURCE_SLAB] = 1, [SOURCE_PAGE] = 1 };
 	const unsigned int half[SOURCE_CNT] = { [SOURCE_SWITCH] = 11 };
-	unsigned int i;
 	struct budget b;
 
 	budget_init(&b, 20000, ALL);
 	assert_int_equal(second(&b, storm).off_cnt, 2);
 	b.spent_ns = b.allowed_ns;	/* all is saved */
 	/* more than half the budget: a source that is off stays off for any time */
-	for (i = 0; i < 20; i++)
+	for (unsigned int i = 0; i < 20; i++)
 		assert_true(stays(second(&b, half)));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_PAGE), 3);
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
@@ -195,7 +186,7 @@ static void test_budget_brings_back_the_last_and_waits_longer_after_a_relapse(vo
 	assert_true(turns_off(second(&b, wind), SOURCE_SLAB));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 12);
 	/* in peace for long: forgiven */
-	for (i = 0; i < 20; i++)
+	for (unsigned int i = 0; i < 20; i++)
 		assert_true(stays(second(&b, quiet)));
 	assert_true(turns_off(second(&b, wind), SOURCE_SLAB));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_SLAB), 3);
@@ -223,7 +214,7 @@ static void add(struct stream *s, uint8_t hook, uint64_t ts_ns)
 	s->slab->bytes += sizeof(r);
 }
 
-static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
+UNIT_TEST(test_gaps_take_out_what_lies_inside_and_nothing_else)
 {
 	static const struct trace_gap row = { .from_ns = 100, .source = "alloc.slab",
 					      .reason = "max-overhead" };
@@ -231,7 +222,6 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 	const struct wire_hdr *h;
 	struct stream s;
 	struct gaps g = { 0 };
-	size_t i;
 
 	stream_init(&s);
 	assert_int_equal(gaps_open(&g, &row, 1ull << WIRE_KFREE), 0);
@@ -246,7 +236,7 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 	assert_int_equal(dropped[WIRE_KFREE], 2);
 	assert_int_equal(dropped[WIRE_MIGRATE], 0);
 	assert_int_equal(s.slab->bytes, 3 * sizeof(struct wire_kfree));
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		h = (const void *)(s.slab->data + i * sizeof(struct wire_kfree));
 		assert_int_equal(h->ts_ns, i == 0 ? 99 : i == 1 ? 150 : 200);
 	}
@@ -254,7 +244,7 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 	gaps_done(&g);
 }
 
-static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
+UNIT_TEST(test_gaps_are_cut_to_slices_without_a_hole)
 {
 	static const struct trace_gap row = { .from_ns = 150, .source = "alloc.slab",
 					      .reason = "max-overhead", .cost_ppm = 7 };
@@ -285,7 +275,7 @@ static void test_gaps_are_cut_to_slices_without_a_hole(void **state)
  * A hostile trace may say anything was measured. An estimate that does not fit its type becomes
  * the largest value (found by fuzzing).
  */
-static void test_hook_cost_of_anything_is_a_number(void **state)
+UNIT_TEST(test_hook_cost_of_anything_is_a_number)
 {
 	const struct hook_mean none = { 0 };
 	struct trace_hook_stat row = { .to_ns = UINT64_MAX, .run_time_ns = UINT64_MAX,
@@ -306,7 +296,7 @@ static void test_hook_cost_of_anything_is_a_number(void **state)
 }
 
 /* Most intervals have no measurement: the cost is the mean, by events or, of filters, by time. */
-static void test_hook_cost_without_a_measurement(void **state)
+UNIT_TEST(test_hook_cost_without_a_measurement)
 {
 	struct hook_mean mean = { 0 };
 	struct trace_hook_stat row = { .to_ns = 20000 };
@@ -325,22 +315,4 @@ static void test_hook_cost_without_a_measurement(void **state)
 	assert_int_equal(hook_cost_ns(&row, &mean), 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_budget_is_of_all_cpus),
-		cmocka_unit_test(test_budget_picks_the_dearest_and_no_more_than_needed),
-		cmocka_unit_test(test_budget_turns_off_all_that_is_needed_at_once),
-		cmocka_unit_test(test_budget_gives_a_step_time_to_take_effect),
-		cmocka_unit_test(test_budget_saves_what_was_spent_too_much),
-		cmocka_unit_test(test_budget_counts_the_recorders_own_time_by_events),
-		cmocka_unit_test(test_budget_outlives_a_small_peak),
-		cmocka_unit_test(test_budget_brings_back_the_last_and_waits_longer_after_a_relapse),
-		cmocka_unit_test(test_gaps_take_out_what_lies_inside_and_nothing_else),
-		cmocka_unit_test(test_gaps_are_cut_to_slices_without_a_hole),
-		cmocka_unit_test(test_hook_cost_of_anything_is_a_number),
-		cmocka_unit_test(test_hook_cost_without_a_measurement),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

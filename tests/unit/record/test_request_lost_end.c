@@ -3,82 +3,65 @@
  * Unseen ends of block requests: they are declared lost if they must have happened, and only
  * then.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/analyze.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
-#define US 1000ull
 #define DISK (8u << 20)
 #define RQ 0xffff888000001000ull
 #define ALL_STEPS (STARTS | ISSUES | COMPLETES | ENDS)
 
 enum { STARTS = 1, ISSUES = 2, COMPLETES = 4, ENDS = 8, MERGES = 16 };
 
-struct fixture {
-	char dir[64], path[80];
-	struct gen *g;
-};
+static struct made_trace made;
 
-static void begin(struct fixture *f, bool watch)
+static void begin(bool watch)
 {
-	memset(f, 0, sizeof(*f));
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/t", f->dir);
-	f->g = gen_open(f->path, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0,
-						       .watch_requests = watch });
-	gen_snap(f->g, T0, 0, 100, 100, 1, "writer");
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0,
+						.watch_requests = watch });
+	gen_snap(made.g, T0, 0, 100, 100, 1, "writer");
 }
 
 /*
  * One life of a request. Its steps are 1 us apart, from at_us after T0 on; interrupts end it on
  * the other CPU.
  */
-static void put_life(struct fixture *f, uint64_t at_us, uint64_t rq, unsigned int steps)
+static void put_life(uint64_t at_us, uint64_t rq, unsigned int steps)
 {
 	uint64_t ts = T0 + at_us * US;
 
 	if (steps & STARTS)
-		gen_block(f->g, ts, 0, 100, WIRE_BLOCK_START, rq, DISK, at_us, 4096, 1);
+		gen_block(made.g, ts, 0, 100, WIRE_BLOCK_START, rq, DISK, at_us, 4096, 1);
 	if (steps & ISSUES)
-		gen_block(f->g, ts + US, 0, 100, WIRE_BLOCK_ISSUE, rq, DISK, at_us, 4096, 1);
+		gen_block(made.g, ts + US, 0, 100, WIRE_BLOCK_ISSUE, rq, DISK, at_us, 4096, 1);
 	if (steps & MERGES)
-		gen_block(f->g, ts + 2 * US, 0, 100, WIRE_BLOCK_MERGE, rq, DISK, at_us, 4096, 1);
+		gen_block(made.g, ts + 2 * US, 0, 100, WIRE_BLOCK_MERGE, rq, DISK, at_us, 4096, 1);
 	if (steps & COMPLETES)
-		gen_block(f->g, ts + 2 * US, 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, at_us, 4096, 1);
+		gen_block(made.g, ts + 2 * US, 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, at_us, 4096, 1);
 	if (steps & ENDS)
-		gen_block(f->g, ts + 3 * US, 1, 0, WIRE_BLOCK_DONE, rq, DISK, at_us, 0, 1);
+		gen_block(made.g, ts + 3 * US, 1, 0, WIRE_BLOCK_DONE, rq, DISK, at_us, 0, 1);
 }
 
 /* Ends the trace and compares its losses, as a list of "hook from_us to_us count". */
-static void lost(struct fixture *f, uint64_t end_us, const char *want)
+static void lost(uint64_t end_us, const char *want)
 {
-	struct err e = { "" };
-	struct analysis *a = NULL;
-	struct trace *t;
 	char got[400] = "";
 	struct rows r;
-	size_t i;
 
-	gen_last(f->g);
-	gen_slice(f->g, T0 + end_us * US);
-	gen_finish(f->g);
-	if (trace_open(&t, f->path, &e) < 0 || analysis_open(&a, t, &e) < 0)
-		fail_msg("%s", e.text);
-	rows_sql(&r, a,
+	gen_last(made.g);
+	made_finish(&made, T0 + end_us * US);
+	rows_sql(&r, made.a,
 		 "SELECT printf('%s %d %d %d', hook, from_ns / 1000, to_ns / 1000, inferred_cnt)"
 		 " FROM losses ORDER BY from_ns, hook");
-	for (i = 0; i < r.row_cnt; i++)
+	for (size_t i = 0; i < r.row_cnt; i++)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? ", " : "",
 			 rows_text(&r, i, 0));
 	rows_done(&r);
 	assert_string_equal(got, want);
-	rows_report(&r, a, &(struct report_request){ .view = "loss", .to_ns = UINT64_MAX });
-	for (i = 0; i < r.row_cnt; i++) {
+	rows_report(&r, made.a, &(struct report_request){ .view = "loss", .to_ns = UINT64_MAX });
+	for (size_t i = 0; i < r.row_cnt; i++) {
 		int64_t counted = rows_int(&r, i, rows_col(&r, "lost_counted"));
 		int64_t inferred = rows_int(&r, i, rows_col(&r, "lost_inferred"));
 
@@ -87,58 +70,47 @@ static void lost(struct fixture *f, uint64_t end_us, const char *want)
 		assert_int_equal(rows_int(&r, i, rows_col(&r, "missed")), 0);
 	}
 	rows_done(&r);
-	analysis_close(a);
-	trace_close(t);
-	gen_remove_dir(f->dir);
 }
 
 UNIT_TEST(test_requests_that_end_are_not_lost)
 {
-	struct fixture f;
-
-	begin(&f, true);
-	put_life(&f, 10, RQ, ALL_STEPS);
-	put_life(&f, 20, RQ, ALL_STEPS);
-	put_life(&f, 21, RQ + 512, STARTS | MERGES);	/* into another */
-	put_life(&f, 30, RQ + 512, ALL_STEPS);
-	put_life(&f, 40, RQ + 512, STARTS | ISSUES);	/* still on its way at the end */
-	lost(&f, 100, "");
+	begin(true);
+	put_life(10, RQ, ALL_STEPS);
+	put_life(20, RQ, ALL_STEPS);
+	put_life(21, RQ + 512, STARTS | MERGES);	/* into another */
+	put_life(30, RQ + 512, ALL_STEPS);
+	put_life(40, RQ + 512, STARTS | ISSUES);	/* still on its way at the end */
+	lost(100, "");
 }
 
 UNIT_TEST(test_a_reused_address_tells_what_was_missed)
 {
-	struct fixture f;
-
-	begin(&f, true);
-	put_life(&f, 10, RQ, STARTS | ISSUES);		/* neither completion nor done */
-	put_life(&f, 11, RQ + 512, STARTS | ISSUES | COMPLETES);
-	put_life(&f, 50, RQ, ALL_STEPS);
-	put_life(&f, 60, RQ + 512, ALL_STEPS);
-	lost(&f, 100, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1, BLOCK_DONE 11 60 1");
+	begin(true);
+	put_life(10, RQ, STARTS | ISSUES);		/* neither completion nor done */
+	put_life(11, RQ + 512, STARTS | ISSUES | COMPLETES);
+	put_life(50, RQ, ALL_STEPS);
+	put_life(60, RQ + 512, ALL_STEPS);
+	lost(100, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1, BLOCK_DONE 11 60 1");
 }
 
 /* The next use of the address lost its start, and is recognized by its sector. */
 UNIT_TEST(test_other_io_at_the_address_tells_it_too)
 {
-	struct fixture f;
-
-	begin(&f, true);
-	put_life(&f, 10, RQ, STARTS | ISSUES);
-	put_life(&f, 50, RQ, ISSUES | COMPLETES | ENDS);
-	lost(&f, 100, "BLOCK_COMPLETE 10 51 1, BLOCK_DONE 10 51 1");
+	begin(true);
+	put_life(10, RQ, STARTS | ISSUES);
+	put_life(50, RQ, ISSUES | COMPLETES | ENDS);
+	lost(100, "BLOCK_COMPLETE 10 51 1, BLOCK_DONE 10 51 1");
 }
 
 UNIT_TEST(test_order_is_that_of_time_over_all_cpus)
 {
-	struct fixture f;
-
-	begin(&f, true);
+	begin(true);
 	/* the other CPU's records come first */
-	gen_block(f.g, T0 + 12 * US, 1, 0, WIRE_BLOCK_COMPLETE, RQ, DISK, 10, 4096, 1);
-	gen_block(f.g, T0 + 13 * US, 1, 0, WIRE_BLOCK_DONE, RQ, DISK, 10, 0, 1);
-	put_life(&f, 20, RQ, ALL_STEPS);
-	put_life(&f, 10, RQ, STARTS | ISSUES);
-	lost(&f, 100, "");
+	gen_block(made.g, T0 + 12 * US, 1, 0, WIRE_BLOCK_COMPLETE, RQ, DISK, 10, 4096, 1);
+	gen_block(made.g, T0 + 13 * US, 1, 0, WIRE_BLOCK_DONE, RQ, DISK, 10, 0, 1);
+	put_life(20, RQ, ALL_STEPS);
+	put_life(10, RQ, STARTS | ISSUES);
+	lost(100, "");
 }
 
 UNIT_TEST(test_a_declared_loss_explains_it)
@@ -146,50 +118,42 @@ UNIT_TEST(test_a_declared_loss_explains_it)
 	struct trace_loss full = { .from_ns = T0 + 90 * US, .to_ns = T0 + 110 * US, .cpu = 1,
 				   .hook = WIRE_BLOCK_COMPLETE, .cls = EVENT_CLASS_BLOCK,
 				   .full_cnt = 3 };
-	struct fixture f;
-
 	/* the loss is declared in the next slice: the suspicion of the slice before is dropped */
-	begin(&f, true);
-	put_life(&f, 10, RQ, STARTS | ISSUES);
-	put_life(&f, 50, RQ, ALL_STEPS);
-	gen_slice(f.g, T0 + 100 * US);
-	gen_loss(f.g, &full);
-	gen_slice(f.g, T0 + 110 * US);
-	put_life(&f, 120, RQ, ALL_STEPS);
-	lost(&f, 200, "BLOCK_COMPLETE 90 110 0");
+	begin(true);
+	put_life(10, RQ, STARTS | ISSUES);
+	put_life(50, RQ, ALL_STEPS);
+	gen_slice(made.g, T0 + 100 * US);
+	gen_loss(made.g, &full);
+	gen_slice(made.g, T0 + 110 * US);
+	put_life(120, RQ, ALL_STEPS);
+	lost(200, "BLOCK_COMPLETE 90 110 0");
 }
 
 UNIT_TEST(test_what_is_suspected_is_said_a_slice_later)
 {
-	struct fixture f;
-
-	begin(&f, true);
-	put_life(&f, 10, RQ, STARTS | ISSUES);
-	gen_slice(f.g, T0 + 40 * US);
-	put_life(&f, 50, RQ, ALL_STEPS);
-	gen_slice(f.g, T0 + 100 * US);
-	gen_slice(f.g, T0 + 200 * US);
-	lost(&f, 300, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1");
+	begin(true);
+	put_life(10, RQ, STARTS | ISSUES);
+	gen_slice(made.g, T0 + 40 * US);
+	put_life(50, RQ, ALL_STEPS);
+	gen_slice(made.g, T0 + 100 * US);
+	gen_slice(made.g, T0 + 200 * US);
+	lost(300, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1");
 }
 
 UNIT_TEST(test_without_starts_nothing_is_said)
 {
-	struct fixture f;
-
-	begin(&f, true);	/* before 6.5: an address may be issued twice for one I/O */
-	put_life(&f, 10, RQ, ISSUES);
-	put_life(&f, 50, RQ, ISSUES | COMPLETES);
-	lost(&f, 100, "");
+	begin(true);	/* before 6.5: an address may be issued twice for one I/O */
+	put_life(10, RQ, ISSUES);
+	put_life(50, RQ, ISSUES | COMPLETES);
+	lost(100, "");
 }
 
 UNIT_TEST(test_only_where_it_is_asked_for)
 {
-	struct fixture f;
-
-	begin(&f, false);
-	put_life(&f, 10, RQ, STARTS | ISSUES);
-	put_life(&f, 50, RQ, ALL_STEPS);
-	lost(&f, 100, "");
+	begin(false);
+	put_life(10, RQ, STARTS | ISSUES);
+	put_life(50, RQ, ALL_STEPS);
+	lost(100, "");
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

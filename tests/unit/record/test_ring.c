@@ -3,12 +3,8 @@
  * Copies by ring readers and cuts of a ring's stream, also when memory is out: a BPF ring buffer,
  * filled by programs that the test runs.
  */
-#include <stdbool.h>
-
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -27,19 +23,14 @@ struct producer {
 static int load_program(const struct producer *p, int bytes)
 {
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LD | BPF_IMM | BPF_DW,
-		  .dst_reg = BPF_REG_1,
-		  .src_reg = BPF_PSEUDO_MAP_FD,
-		  .imm = p->ring_fd },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_1,
+		  .src_reg = BPF_PSEUDO_MAP_FD, .imm = p->ring_fd },
 		{ 0 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW,
-		  .dst_reg = BPF_REG_2,
-		  .src_reg = BPF_PSEUDO_MAP_VALUE,
-		  .imm = p->record_fd },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_2,
+		  .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = p->record_fd },
 		{ 0 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = bytes },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K,
-		  .dst_reg = BPF_REG_4,
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_4,
 		  .imm = BPF_RB_NO_WAKEUP },
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ringbuf_output },
 		{ .code = BPF_JMP | BPF_EXIT },
@@ -118,21 +109,18 @@ static size_t take(struct ring_group *g)
 UNIT_TEST(test_ring_cut_ends_when_memory_is_out)
 {
 	struct producer p;
-	struct ring_group_config config = { .fds = &p.ring_fd,
-					    .ring_cnt = 1,
-					    .ring_bytes = RING_BYTES,
-					    .memory_bytes = 512 << 10,
+	struct ring_group_config config = { .fds = &p.ring_fd, .ring_cnt = 1,
+					    .ring_bytes = RING_BYTES, .memory_bytes = 512 << 10,
 					    .poll_ms = 5 };
 	struct ring_group *g;
 	struct ring_stats stats;
 	struct err e;
-	int round;
 
 	if (!producer_open(&p))
 		skip(); /* not root */
 	assert_int_equal(ring_group_new(&g, &config, &e), 0);
 	ring_group_start_at(g, 1);
-	for (round = 1; round <= 2; round++) {
+	for (int round = 1; round <= 2; round++) {
 		produce(&p, 1900, (uint64_t)round * 100);
 		ring_group_cut(g, (uint64_t)round * 100 + 50); /* long ago: due at once */
 		assert_int_equal(take(g), 1900);
@@ -152,10 +140,8 @@ UNIT_TEST(test_ring_cut_ends_when_memory_is_out)
 UNIT_TEST(test_ring_gives_memory_back)
 {
 	struct producer p;
-	struct ring_group_config config = { .fds = &p.ring_fd,
-					    .ring_cnt = 1,
-					    .ring_bytes = RING_BYTES,
-					    .memory_bytes = 64 << 20,
+	struct ring_group_config config = { .fds = &p.ring_fd, .ring_cnt = 1,
+					    .ring_bytes = RING_BYTES, .memory_bytes = 64 << 20,
 					    .poll_ms = 5 };
 	uint64_t spare_bytes = 0;
 	struct ring_group *g;
@@ -295,8 +281,7 @@ UNIT_TEST(test_ring_copies_records_of_any_length)
 	assert_int_equal(ring_group_new(&g, &config, &e), 0);
 	ring_group_start_at(g, 1000);
 	for (; n < 2000 * LENGTHS; n++)	/* 2.8 MB */
-		send_one(&c, n, (uint64_t[]){ 1000, 999 },
-			 (struct buf *[]){ &c.sent[0], &none });
+		send_one(&c, n, (uint64_t[]){ 1000, 999 }, (struct buf *[]){ &c.sent[0], &none });
 	ring_group_cut(g, 2000);
 	take_sent(g, &c.sent[0]);
 	ring_group_stats(g, &stats, false);

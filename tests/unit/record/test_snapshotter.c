@@ -3,28 +3,18 @@
  * A snapshot by the recorder, and the temporary directory it is made in: only a whole snapshot
  * has the final name, and it replaces nothing.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/refuse_call.h"
 #include "record/flight/flight_recorder.h"
+#include "tests/unit/gen/made_files.h"
+#include "tests/unit/unit_test.h"
 
 #define TEMPORARY ".ebpfrec-new."
 
@@ -55,10 +45,7 @@ static int teardown(void **state)
 
 static const char *in_dir(const char *name)
 {
-	static char path[400];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
+	return file_in(dir, "%s", name);
 }
 
 static long inode(const char *path)
@@ -70,12 +57,11 @@ static long inode(const char *path)
 
 static bool is_whole(const char *path)
 {
-	char name[400], line[400];
+	char line[400];
 	bool found = false;
 	FILE *f;
 
-	snprintf(name, sizeof(name), "%s/manifest", path);
-	f = fopen(name, "re");
+	f = fopen(file_in(path, "manifest"), "re");
 	if (!f)
 		return false;
 	while (!found && fgets(line, sizeof(line), f))
@@ -120,14 +106,13 @@ static void names_made(int fd, char *text, size_t bytes)
 	}
 }
 
-static void test_snapshot_gets_its_name_when_it_is_whole(void **state)
+UNIT_TEST_IN(test_snapshot_gets_its_name_when_it_is_whole, setup, teardown)
 {
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	char path[200], text[2000], want[300];
-	struct err e = { "" };
 
 	assert_true(inotify_add_watch(fd, dir, IN_CREATE | IN_MOVED_TO) >= 0);
-	assert_int_equal(snapshot(&e, path), 1);
+	assert_int_equal(snapshot(NULL, path), 1);
 	names_made(fd, text, sizeof(text));
 	close(fd);
 	snprintf(want, sizeof(want), "%s m\n", path + strlen(dir) + 1);
@@ -137,10 +122,9 @@ static void test_snapshot_gets_its_name_when_it_is_whole(void **state)
 	assert_true(is_whole(path));
 }
 
-static void test_snapshot_leaves_nothing_temporary(void **state)
+UNIT_TEST_IN(test_snapshot_leaves_nothing_temporary, setup, teardown)
 {
 	char path[200];
-	struct err e = { "" };
 	char temporary[400];
 
 	/* files of a killed recorder */
@@ -148,19 +132,18 @@ static void test_snapshot_leaves_nothing_temporary(void **state)
 	assert_int_equal(mkdir(temporary, 0700), 0);
 	strcat(temporary, "/trace");
 	assert_int_equal(mkdir(temporary, 0700), 0);
-	assert_int_equal(snapshot(&e, path), 1);
+	assert_int_equal(snapshot(NULL, path), 1);
 	assert_int_equal(inode(in_dir(TEMPORARY "killed")), -1);
 	assert_true(is_whole(path));
 }
 
-static void test_snapshot_leaves_a_temporary_in_use(void **state)
+UNIT_TEST_IN(test_snapshot_leaves_a_temporary_in_use, setup, teardown)
 {
 	struct atomic_output other;
 	char path[200];
-	struct err e = { "" };
 
-	assert_int_equal(atomic_output_begin(&other, trace, false, &e), 0);
-	assert_int_equal(snapshot(&e, path), 1);
+	assert_int_equal(atomic_output_begin(&other, trace, false, NULL), 0);
+	assert_int_equal(snapshot(NULL, path), 1);
 	assert_true(inode(other.dir) > 0);
 	atomic_output_drop(&other);
 	assert_null(other.dir);
@@ -170,16 +153,14 @@ static void test_snapshot_leaves_a_temporary_in_use(void **state)
  * Every name that the snapshot may get in the next minute and a half exists as an empty
  * directory, which rename() would replace.
  */
-static void test_snapshot_replaces_nothing(void **state)
+UNIT_TEST_IN(test_snapshot_replaces_nothing, setup, teardown)
 {
 	char path[200], name[300], text[32];
 	time_t now = time(NULL);
-	struct err e = { "" };
 	long inodes[90];
 	struct tm tm;
-	int i;
 
-	for (i = 0; i < 90; i++) {
+	for (int i = 0; i < 90; i++) {
 		time_t t = now + i;
 
 		gmtime_r(&t, &tm);
@@ -188,10 +169,10 @@ static void test_snapshot_replaces_nothing(void **state)
 		assert_int_equal(mkdir(name, 0700), 0);
 		inodes[i] = inode(name);
 	}
-	assert_int_equal(snapshot(&e, path), 1);
+	assert_int_equal(snapshot(NULL, path), 1);
 	assert_string_equal(path + strlen(path) - 2, "-2");
 	assert_true(is_whole(path));
-	for (i = 0; i < 90; i++) {
+	for (int i = 0; i < 90; i++) {
 		time_t t = now + i;
 
 		gmtime_r(&t, &tm);
@@ -202,7 +183,7 @@ static void test_snapshot_replaces_nothing(void **state)
 	}
 }
 
-static void test_snapshot_that_fails_says_why_and_leaves_nothing(void **state)
+UNIT_TEST_IN(test_snapshot_that_fails_says_why_and_leaves_nothing, setup, teardown)
 {
 	char path[200], moved[200];
 	struct err e = { "" };
@@ -218,19 +199,17 @@ static void test_snapshot_that_fails_says_why_and_leaves_nothing(void **state)
 
 /* ---- the atomic output alone ---- */
 
-static void test_output_replaces_only_when_told(void **state)
+UNIT_TEST_IN(test_output_replaces_only_when_told, setup, teardown)
 {
 	struct atomic_output d;
-	struct err e = { "" };
 	char from[400];
 	long old;
 	int fd;
 
 	assert_int_equal(mkdir(in_dir("out"), 0700), 0);
 	old = inode(in_dir("out"));
-	assert_int_equal(atomic_output_begin(&d, in_dir("out"), false, &e), 0);
-	snprintf(from, sizeof(from), "%s/tree", d.dir);
-	assert_int_equal(mkdir(from, 0700), 0);
+	assert_int_equal(atomic_output_begin(&d, in_dir("out"), false, NULL), 0);
+	assert_int_equal(mkdir(file_in(d.dir, "tree"), 0700), 0);
 	assert_int_equal(atomic_output_commit_item(&d, "tree", in_dir("out"), false, NULL),
 			 -EEXIST);
 	assert_int_equal(inode(in_dir("out")), old);
@@ -250,7 +229,7 @@ static void test_output_replaces_only_when_told(void **state)
 
 #define NO_FILTER 99
 
-static void test_output_replaces_nothing_on_an_old_file_system(void **state)
+UNIT_TEST_IN(test_output_replaces_nothing_on_an_old_file_system, setup, teardown)
 {
 	pid_t child = fork();
 	int status;
@@ -271,23 +250,4 @@ static void test_output_replaces_nothing_on_an_old_file_system(void **state)
 	assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_snapshot_gets_its_name_when_it_is_whole, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_snapshot_leaves_nothing_temporary, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_snapshot_leaves_a_temporary_in_use, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_snapshot_replaces_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_snapshot_that_fails_says_why_and_leaves_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_output_replaces_only_when_told, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_output_replaces_nothing_on_an_old_file_system,
-						setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

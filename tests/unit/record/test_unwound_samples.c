@@ -3,16 +3,8 @@
  * The writer replaces the user frames of a sample by those unwound from its copy of the stack. If
  * these end too early, it marks the end, and appends the kernel's frames beyond it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "trace/trace.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define KERNEL 0xffffffff81000001ull
 #define CUT TRACE_ADDR_NOT_UNWOUND
@@ -77,30 +69,24 @@ static void put_sample(struct gen *g, unsigned int nr)
 	gen_raw(g, &r, (offsetof(struct wire_sample, stack) + r.stack_bytes + 7) & ~(size_t)7);
 }
 
-static void test_frames_of_copies(void **state)
+UNIT_TEST(test_frames_of_copies)
 {
 	const struct trace_frame *f;
 	struct event_cursor *c;
-	struct trace *t;
 	const struct event *ev;
 	unsigned int i, k;
-	char dir[64], path[80];
+	struct made_trace m;
 	size_t cnt;
-	struct gen *g;
 
-	gen_temp_dir(dir);
-	snprintf(path, sizeof(path), "%s/t", dir);
-	g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .unwind = give });
-	gen_snap(g, 1000, 0, 100, 100, 1, "sampled");
+	made_begin(&m, &(struct gen_config){ .from_ns = 1000, .unwind = give });
+	gen_snap(m.g, 1000, 0, 100, 100, 1, "sampled");
 	for (i = 0; i < CASES; i++)
-		put_sample(g, i);
-	gen_slice(g, 1000000);
-	gen_finish(g);
-	assert_int_equal(trace_open(&t, path, NULL), 0);
-	assert_int_equal(event_cursor_open(&c, t, 1u << EVENT_SAMPLE, 0, UINT64_MAX, NULL), 0);
+		put_sample(m.g, i);
+	made_read(&m, 1000000);
+	assert_int_equal(event_cursor_open(&c, m.t, 1u << EVENT_SAMPLE, 0, UINT64_MAX, NULL), 0);
 	for (i = 0; i < CASES; i++) {
 		assert_int_equal(event_cursor_next(c, &ev, NULL), 1);
-		f = trace_stack_find(t, ev->v[EV_SAMPLE_STACK], &cnt);
+		f = trace_stack_find(m.t, ev->v[EV_SAMPLE_STACK], &cnt);
 		assert_int_equal(cnt, count(cases[i].want));
 		for (k = 0; k < cnt; k++) {
 			assert_int_equal(f[k].addr, cases[i].want[k]);
@@ -109,15 +95,7 @@ static void test_frames_of_copies(void **state)
 	}
 	assert_int_equal(event_cursor_next(c, &ev, NULL), 0);
 	event_cursor_close(c);
-	trace_close(t);
-	gen_remove_dir(dir);
+	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_of_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

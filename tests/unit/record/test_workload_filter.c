@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* --only: which frees stay. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/wire.h"
 #include "record/tasks/workload_filter.h"
 #include "tests/unit/unit_test.h"
@@ -61,9 +58,8 @@ static unsigned int frees_left(const struct stream *s, uint64_t *ts_ns)
 {
 	const struct ring_slab *slab = s->slice.first;
 	unsigned int cnt = 0;
-	size_t at;
 
-	for (at = 0; at < slab->bytes;) {
+	for (size_t at = 0; at < slab->bytes;) {
 		const struct wire_hdr *h = (const void *)(slab->data + at);
 
 		if (h->hook == WIRE_KFREE || h->hook == WIRE_PAGE_FREE)

@@ -3,14 +3,6 @@
  * Bundles: written files read back unchanged, a trace in a bundle is equal to the trace, and
  * malicious zip files are refused.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "trace/trace_state.h"
 #include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
@@ -91,9 +83,7 @@ static int open_changed(void (*fn)(uint8_t *p, size_t n), const char *folder)
 /* The nr-th entry of the central directory. */
 static uint8_t *entry(uint8_t *p, size_t n, unsigned int nr)
 {
-	size_t i;
-
-	for (i = 0; i + 46 < n; i++)
+	for (size_t i = 0; i + 46 < n; i++)
 		if (!memcmp(p + i, "PK\1\2", 4) && !nr--)
 			return p + i;
 	fail_msg("no entry");
@@ -167,7 +157,6 @@ UNIT_TEST(test_bundle_refuses_what_is_made_to_harm)
 		{ "encrypted", encrypted },   { "many", many_members },
 		{ "no end", no_end },	      { "no manifest", no_manifest },
 	};
-	size_t i;
 
 	if (!bundle_library_version())
 		skip();
@@ -175,7 +164,7 @@ UNIT_TEST(test_bundle_refuses_what_is_made_to_harm)
 	assert_int_equal(open_changed(nothing, "folder"), 0);
 	if (!open_changed(another_folder, "folder") || !open_changed(folder_in_folder, "folder"))
 		fail_msg("members in two folders were taken");
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!open_changed(cases[i].fn, NULL))
 			fail_msg("%s was taken", cases[i].name);
 }

@@ -3,29 +3,18 @@
  * A trace that keeps only its end, and a trace that is read while it is written: the files that are
  * removed and those that stay.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "store/chunk_scan.h"
 #include "store/files.h"
 #include "store/store_writer.h"
-
-#define MS 1000000ull
+#include "tests/unit/gen/made_files.h"
+#include "tests/unit/unit_test.h"
 
 static char dir[64], path[80];
 
@@ -46,14 +35,13 @@ static int teardown(void **state)
 static void write_slice(struct gen *g, unsigned int i)
 {
 	uint64_t t = 1000 + i * 100 * MS;
-	unsigned int k;
 
 	if (!i) {
 		gen_snap(g, 1000, 0, 100, 100, 1, "steady");
 		gen_snap(g, 1000, 1, 200, 200, 1, "sleeper");
 		gen_snap(g, 1000, 1, 300, 300, 2, "kthread");
 	}
-	for (k = 0; k < 200; k++) {
+	for (unsigned int k = 0; k < 200; k++) {
 		gen_switch(g, t + 10 + k * 1000, 0, k & 1 ? 100 : 0, k & 1 ? 0 : 100, 0);
 		gen_kmalloc(g, t + 20 + k * 1000, 0, 100, 0x1000 + 64 * (i * 200 + k), 64, 77, 0);
 	}
@@ -81,16 +69,15 @@ static uint64_t disk_bytes(void)
 	return all;
 }
 
-static void test_bytes_kept_are_a_bound_at_every_instant(void **state)
+UNIT_TEST_IN(test_bytes_kept_are_a_bound_at_every_instant, setup, teardown)
 {
 	const uint64_t keep = 200000, file = 30000;
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = file,
 							     .keep_bytes = keep });
 	const struct store_keep *kept;
 	uint64_t most = 0;
-	unsigned int i;
 
-	for (i = 0; i < 400; i++) {
+	for (unsigned int i = 0; i < 400; i++) {
 		write_slice(g, i);
 		if (disk_bytes() > most)
 			most = disk_bytes();
@@ -107,14 +94,13 @@ static void test_bytes_kept_are_a_bound_at_every_instant(void **state)
 	assert_true(disk_bytes() <= keep + file);
 }
 
-static void test_time_kept_is_never_less_than_asked_for(void **state)
+UNIT_TEST_IN(test_time_kept_is_never_less_than_asked_for, setup, teardown)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = 20000,
 							     .keep_ns = 2000 * MS });
 	const struct store_keep *kept;
-	unsigned int i;
 
-	for (i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++) {
 		uint64_t end = 1000 + (i + 1) * 100 * MS;
 
 		write_slice(g, i);
@@ -128,12 +114,11 @@ static void test_time_kept_is_never_less_than_asked_for(void **state)
 	gen_finish(g);
 }
 
-static void test_the_smaller_of_two_limits_counts(void **state)
+UNIT_TEST_IN(test_the_smaller_of_two_limits_counts, setup, teardown)
 {
 	struct store_keep k = { .keep_bytes = 1000, .keep_ns = 50 };
-	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		assert_int_equal(store_keep_add_file(&k, i), 0);
 		store_keep_add_block(&k, 100, i * 10, i * 10 + 10, 1);
 	}
@@ -165,7 +150,7 @@ static const struct trace_process *find(const struct trace *t, uint32_t pid)
 	return NULL;
 }
 
-static void test_what_is_left_stands_alone(void **state)
+UNIT_TEST_IN(test_what_is_left_stands_alone, setup, teardown)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = 20000,
 							     .keep_bytes = 60000 });
@@ -174,17 +159,15 @@ static void test_what_is_left_stands_alone(void **state)
 	size_t cnt, i, own = 0;
 	struct store_keep kept;
 	uint64_t kept_from_ns;
-	struct err e = { "" };
 	struct trace *t;
-	unsigned int k;
 
-	for (k = 0; k < 200; k++)
+	for (unsigned int k = 0; k < 200; k++)
 		write_slice(g, k);
 	kept = *store_writer_keep(gen_store_writer(g));
 	kept_from_ns = store_keep_from_ns(&kept);
 	assert_true(kept.dropped_blocks > 0);
 	gen_finish(g);
-	assert_int_equal(trace_open(&t, path, &e), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
 	assert_int_equal(trace_start_ns(t), kept_from_ns);
 	assert_int_equal(strtoull(trace_get(t, "kept.from_ns"), NULL, 10), kept_from_ns);
 	assert_int_equal(strtoull(trace_get(t, "dropped.files"), NULL, 10), kept.dropped_files);
@@ -206,8 +189,7 @@ static void test_what_is_left_stands_alone(void **state)
 			continue;
 		own++;
 		assert_int_equal(base[i].ts_ns, kept_from_ns);
-		assert_int_equal(base[i].bytes[1],
-				 (1000 + kept.dropped_blocks - 1) * 4096);
+		assert_int_equal(base[i].bytes[1], (1000 + kept.dropped_blocks - 1) * 4096);
 	}
 	assert_int_equal(own, 1);
 	trace_close(t);
@@ -227,7 +209,7 @@ static size_t count(struct trace *t)
 }
 
 /* The trace is opened, and read after the recorder has removed every file that was there then. */
-static void test_reader_keeps_what_the_recorder_removes(void **state)
+UNIT_TEST_IN(test_reader_keeps_what_the_recorder_removes, setup, teardown)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = 20000,
 							     .keep_bytes = 60000 });
@@ -258,23 +240,22 @@ static void test_reader_keeps_what_the_recorder_removes(void **state)
 	gen_finish(g);
 }
 
-static void test_refresh_is_as_good_as_opening_anew(void **state)
+UNIT_TEST_IN(test_refresh_is_as_good_as_opening_anew, setup, teardown)
 {
 	struct gen *g =
 		gen_open(path, &(struct gen_config){ .from_ns = 1000, .file_bytes = 50000 });
-	struct err e = { "" };
 	struct trace *t, *anew;
 	size_t a, b;
 	unsigned int k = 0;
 
 	write_slice(g, k++);
-	assert_int_equal(trace_open(&t, path, &e), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
 	for (; k < 60; k++) {
 		write_slice(g, k);
 		if (k % 7)
 			continue;
-		assert_int_equal(trace_refresh(t, &e), 0);
-		assert_int_equal(trace_open(&anew, path, &e), 0);
+		assert_int_equal(trace_refresh(t, NULL), 0);
+		assert_int_equal(trace_open(&anew, path, NULL), 0);
 		assert_int_equal(trace_end_ns(t), trace_end_ns(anew));
 #define SAME(list)                             \
 		trace_##list(t, &a);           \
@@ -287,7 +268,7 @@ static void test_refresh_is_as_good_as_opening_anew(void **state)
 	}
 	assert_true(trace_is_live(t));
 	gen_finish(g);
-	assert_int_equal(trace_refresh(t, &e), 0);
+	assert_int_equal(trace_refresh(t, NULL), 0);
 	assert_true(trace_is_finished(t));
 	assert_false(trace_is_live(t));
 	trace_blocks(t, &a);
@@ -296,11 +277,10 @@ static void test_refresh_is_as_good_as_opening_anew(void **state)
 }
 
 /* Ends of processes that come with a later block, some of them too late, are in order of time. */
-static void test_ends_of_a_growing_trace_are_in_order(void **state)
+UNIT_TEST_IN(test_ends_of_a_growing_trace_are_in_order, setup, teardown)
 {
 	static const uint64_t at_ms[][3] = { { 10, 50, 90 }, { 60, 30, 190 }, { 220, 120, 1 } };
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000 });
-	struct err e = { "" };
 	struct trace *t = NULL;
 	uint32_t pid = 100;
 
@@ -311,9 +291,9 @@ static void test_ends_of_a_growing_trace_are_in_order(void **state)
 			gen_exit(g, 1000 + at_ms[block][i] * MS, i % 2, pid, pid, 0, true, 0);
 		gen_slice(g, 1000 + (block + 1) * 100 * MS);
 		if (t)
-			assert_int_equal(trace_refresh(t, &e), 0);
+			assert_int_equal(trace_refresh(t, NULL), 0);
 		else
-			assert_int_equal(trace_open(&t, path, &e), 0);
+			assert_int_equal(trace_open(&t, path, NULL), 0);
 		assert_int_equal(trace_mm_resets_prepare(t), 0);
 		assert_int_equal(trace_mm_reset_cnt(t), 3 * (block + 1));
 		for (size_t i = 1; i < trace_mm_reset_cnt(t); i++)
@@ -326,24 +306,21 @@ static void test_ends_of_a_growing_trace_are_in_order(void **state)
 }
 
 /* A partial block at the end of the newest file is damage only if no recorder is writing it. */
-static void test_half_a_block_is_damage_only_without_its_writer(void **state)
+UNIT_TEST_IN(test_half_a_block_is_damage_only_without_its_writer, setup, teardown)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000 });
-	struct err e = { "" };
 	const void *block;
 	struct trace *t;
-	char file[160];
 	size_t bytes, cnt;
 	int fd, pass;
 
 	write_slice(g, 0);
 	block = gen_last_block(g, &bytes);
-	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", path);
-	fd = open(file, O_WRONLY | O_APPEND);
+	fd = open(file_in(path, "chunk-000000.ebr"), O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, block, bytes / 2), (ssize_t)(bytes / 2));
 	close(fd);
 	for (pass = 0; pass < 2; pass++) {
-		assert_int_equal(trace_open(&t, path, &e), 0);
+		assert_int_equal(trace_open(&t, path, NULL), 0);
 		assert_int_equal(trace_is_live(t), !pass);
 		trace_blocks(t, &cnt);
 		assert_int_equal(cnt, 1);
@@ -357,7 +334,7 @@ static void test_half_a_block_is_damage_only_without_its_writer(void **state)
 
 /* ---- the letter box ---- */
 
-static void test_letters_arrive_with_their_instant(void **state)
+UNIT_TEST_IN(test_letters_arrive_with_their_instant, setup, teardown)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
 	char text[CONTROL_MESSAGE_MAX], file[96], longest[CONTROL_MESSAGE_MAX + 8];
@@ -401,7 +378,7 @@ static void send_raw(const char *bytes, size_t n)
 	close(fd);
 }
 
-static void test_letters_that_make_no_sense_are_thrown_away(void **state)
+UNIT_TEST_IN(test_letters_that_make_no_sense_are_thrown_away, setup, teardown)
 {
 	static const char *const bad[] = {
 		"",	" ",	"5",	"5 ",	"x y",
@@ -411,10 +388,9 @@ static void test_letters_that_make_no_sense_are_thrown_away(void **state)
 	char text[CONTROL_MESSAGE_MAX], big[2000];
 	struct control_socket *p = NULL;
 	uint64_t ts;
-	size_t i;
 
 	assert_int_equal(control_socket_open(&p, dir_fd, (uid_t)-1, (gid_t)-1), 0);
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		send_raw(bad[i], strlen(bad[i]));
 		assert_int_equal(control_socket_receive(p, &ts, text), 0);
 	}
@@ -433,22 +409,21 @@ static void test_letters_that_make_no_sense_are_thrown_away(void **state)
 }
 
 /* A message of another user, who was somehow let in: the kernel reports the sender. */
-static void test_letters_of_other_users_are_thrown_away(void **state)
+UNIT_TEST_IN(test_letters_of_other_users_are_thrown_away, setup, teardown)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), status;
-	char text[CONTROL_MESSAGE_MAX], file[96];
+	char text[CONTROL_MESSAGE_MAX];
 	struct control_socket *p = NULL;
 	uint64_t ts;
 	pid_t child;
-	int open_to_all;
 
 	if (geteuid())
 		skip();
 	assert_int_equal(control_socket_open(&p, dir_fd, (uid_t)-1, (gid_t)-1), 0);
-	snprintf(file, sizeof(file), "%s/" CONTROL_SOCKET_NAME, dir);
 	assert_int_equal(chmod(dir, 0711), 0);
-	for (open_to_all = 0; open_to_all < 2; open_to_all++) {
-		assert_int_equal(chmod(file, open_to_all ? 0666 : 0600), 0);
+	for (int open_to_all = 0; open_to_all < 2; open_to_all++) {
+		assert_int_equal(chmod(file_in(dir, CONTROL_SOCKET_NAME),
+				       open_to_all ? 0666 : 0600), 0);
 		child = fork();
 		if (!child) {
 			if (setgid(65534) || setuid(65534))
@@ -468,7 +443,7 @@ static void test_letters_of_other_users_are_thrown_away(void **state)
 }
 
 /* The owner of the trace is not root when root records for another user. */
-static void test_letters_of_the_owner_arrive(void **state)
+UNIT_TEST_IN(test_letters_of_the_owner_arrive, setup, teardown)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), status;
 	struct control_socket *p = NULL;
@@ -495,24 +470,4 @@ static void test_letters_of_the_owner_arrive(void **state)
 	close(dir_fd);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_bytes_kept_are_a_bound_at_every_instant),
-		T(test_time_kept_is_never_less_than_asked_for),
-		T(test_the_smaller_of_two_limits_counts),
-		T(test_what_is_left_stands_alone),
-		T(test_reader_keeps_what_the_recorder_removes),
-		T(test_refresh_is_as_good_as_opening_anew),
-		T(test_ends_of_a_growing_trace_are_in_order),
-		T(test_half_a_block_is_damage_only_without_its_writer),
-		T(test_letters_arrive_with_their_instant),
-		T(test_letters_that_make_no_sense_are_thrown_away),
-		T(test_letters_of_other_users_are_thrown_away),
-		T(test_letters_of_the_owner_arrive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The trace directory: files, rotation, manifest, moving aside, and reading while it is written. */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "format/chunk.h"
 #include "trace/trace_read.h"
@@ -24,6 +13,8 @@
 #include "store/chunk_scan.h"
 #include "store/manifest.h"
 #include "store/store_writer.h"
+#include "tests/unit/gen/made_files.h"
+#include "tests/unit/unit_test.h"
 
 /* store_backup(): only the caller is trusted. */
 #define NO_USER ((uid_t)-1)
@@ -53,9 +44,7 @@ static struct gen *open_gen(uint64_t file_bytes)
 
 static void write_slices(struct gen *g, unsigned int from, unsigned int to)
 {
-	unsigned int i;
-
-	for (i = from; i < to; i++) {
+	for (unsigned int i = from; i < to; i++) {
 		gen_switch(g, 1500 + i * 1000, 0, i, i + 1, 0);
 		gen_kfree(g, 1600 + i * 1000, 0, i + 1, 64);
 		gen_slice(g, 2000 + i * 1000);
@@ -89,11 +78,10 @@ static size_t count_events(struct trace *t)
 
 static void check_trace(size_t blocks, bool finished, size_t damages)
 {
-	struct err e = { 0 };
 	struct trace *t;
 	size_t cnt;
 
-	assert_int_equal(trace_open(&t, path, &e), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
 	assert_int_equal(trace_is_finished(t), finished);
 	trace_blocks(t, &cnt);
 	assert_int_equal(cnt, blocks);
@@ -103,11 +91,10 @@ static void check_trace(size_t blocks, bool finished, size_t damages)
 	trace_close(t);
 }
 
-static void test_files_are_private(void **state)
+UNIT_TEST_IN(test_files_are_private, setup, teardown)
 {
 	struct gen *g;
 	struct stat st;
-	char file[128];
 
 	umask(0);
 	g = open_gen(0);
@@ -115,15 +102,13 @@ static void test_files_are_private(void **state)
 	gen_abort(g);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	snprintf(file, sizeof(file), "%s/manifest", path);
-	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(stat(file_in(path, "manifest"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", path);
-	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(stat(file_in(path, "chunk-000000.ebr"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void test_new_file_at_a_size(void **state)
+UNIT_TEST_IN(test_new_file_at_a_size, setup, teardown)
 {
 	struct gen *g = open_gen(20000);
 	uint64_t bytes;
@@ -136,7 +121,7 @@ static void test_new_file_at_a_size(void **state)
 	check_trace(100, true, 0);
 }
 
-static void test_one_block_a_file_when_blocks_are_larger(void **state)
+UNIT_TEST_IN(test_one_block_a_file_when_blocks_are_larger, setup, teardown)
 {
 	struct gen *g = open_gen(1);
 
@@ -146,31 +131,29 @@ static void test_one_block_a_file_when_blocks_are_larger(void **state)
 	check_trace(5, true, 0);
 }
 
-static void test_new_file_at_an_age(void **state)
+UNIT_TEST_IN(test_new_file_at_an_age, setup, teardown)
 {
 	struct store_config c = nobody;
 	struct store_writer *w;
 	struct gen *g = gen_open(NULL, &(struct gen_config){ .from_ns = 1000 });
 	const void *block;
-	struct err e = { 0 };
 	size_t bytes;
-	int i;
 
 	c.file_age_ns = 20000000;
-	assert_int_equal(store_writer_create(&w, path, &c, &e), 0);
-	for (i = 0; i < 3; i++) {
+	assert_int_equal(store_writer_create(&w, path, &c, NULL), 0);
+	for (int i = 0; i < 3; i++) {
 		write_slices(g, (unsigned int)i, (unsigned int)i + 1);
 		block = gen_last_block(g, &bytes);
-		assert_int_equal(store_writer_append(w, block, bytes, 1, &e), 0);
+		assert_int_equal(store_writer_append(w, block, bytes, 1, NULL), 0);
 		usleep(30000);
 	}
-	assert_int_equal(store_writer_finish(w, &e), 0);
+	assert_int_equal(store_writer_finish(w, NULL), 0);
 	gen_finish(g);
 	assert_int_equal(file_count(), 3);
 	check_trace(3, true, 0);
 }
 
-static void test_trace_of_a_killed_recorder_reads(void **state)
+UNIT_TEST_IN(test_trace_of_a_killed_recorder_reads, setup, teardown)
 {
 	struct gen *g = open_gen(20000);
 
@@ -179,7 +162,7 @@ static void test_trace_of_a_killed_recorder_reads(void **state)
 	check_trace(30, false, 0);
 }
 
-static void test_trace_without_a_block_opens(void **state)
+UNIT_TEST_IN(test_trace_without_a_block_opens, setup, teardown)
 {
 	struct gen *g = open_gen(0);
 	struct trace *t;
@@ -196,15 +179,14 @@ static void test_trace_without_a_block_opens(void **state)
 	trace_close(t);
 }
 
-static void test_growing_trace_reads_as_a_prefix(void **state)
+UNIT_TEST_IN(test_growing_trace_reads_as_a_prefix, setup, teardown)
 {
 	struct gen *g = open_gen(30000);
 	struct trace *early;
-	unsigned int i;
 
 	write_slices(g, 0, 3);
 	assert_int_equal(trace_open(&early, path, NULL), 0);
-	for (i = 3; i < 60; i++) {
+	for (unsigned int i = 3; i < 60; i++) {
 		write_slices(g, i, i + 1);
 		check_trace(i + 1, false, 0);
 	}
@@ -216,7 +198,7 @@ static void test_growing_trace_reads_as_a_prefix(void **state)
 }
 
 /* Another process appends as fast as it can while this one reads. */
-static void test_reader_never_sees_half_a_block(void **state)
+UNIT_TEST_IN(test_reader_never_sees_half_a_block, setup, teardown)
 {
 	time_t give_up = time(NULL) + 60;
 	size_t last = 0, cnt;
@@ -276,7 +258,7 @@ static void test_reader_never_sees_half_a_block(void **state)
 	assert_true(last >= 100);
 }
 
-static void test_full_disk_leaves_whole_blocks(void **state)
+UNIT_TEST_IN(test_full_disk_leaves_whole_blocks, setup, teardown)
 {
 	struct rlimit lim, was;
 	struct err e = { 0 };
@@ -307,7 +289,7 @@ static void test_full_disk_leaves_whole_blocks(void **state)
 	gen_finish(g);
 }
 
-static void test_full_disk_then_room_again(void **state)
+UNIT_TEST_IN(test_full_disk_then_room_again, setup, teardown)
 {
 	struct rlimit lim, was;
 	struct err e = { 0 };
@@ -332,7 +314,7 @@ static void test_full_disk_then_room_again(void **state)
 	gen_finish(g);
 }
 
-static void test_create_refuses_what_exists(void **state)
+UNIT_TEST_IN(test_create_refuses_what_exists, setup, teardown)
 {
 	struct store_writer *w;
 	struct err e = { 0 };
@@ -348,13 +330,12 @@ static void test_create_refuses_what_exists(void **state)
 	assert_int_equal(symlink(target, path), 0);
 	assert_int_equal(store_writer_create(&w, path, &nobody, NULL), -EEXIST);
 	unlink(path);
-	snprintf(target, sizeof(target), "%s/no/such", dir);
 	memset(&e, 0, sizeof(e));
-	assert_int_equal(store_writer_create(&w, target, &nobody, &e), -ENOENT);
+	assert_int_equal(store_writer_create(&w, file_in(dir, "no/such"), &nobody, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no/such"));
 }
 
-static void test_move_aside(void **state)
+UNIT_TEST_IN(test_move_aside, setup, teardown)
 {
 	struct err e = { 0 };
 	struct stat st;
@@ -374,55 +355,48 @@ static void test_move_aside(void **state)
 	assert_int_equal(stat(old, &st), 0);
 }
 
-static void test_move_aside_with_a_slash_behind(void **state)
+UNIT_TEST_IN(test_move_aside_with_a_slash_behind, setup, teardown)
 {
-	char slash[96];
 	struct stat st;
 
 	gen_finish(open_gen(0));
-	snprintf(slash, sizeof(slash), "%s/", path);
-	assert_int_equal(store_backup(slash, 0, NO_USER, NULL), 1);
+	assert_int_equal(store_backup(file_in(path, "%s", ""), 0, NO_USER, NULL), 1);
 	assert_int_equal(stat(old, &st), 0);
 	assert_int_equal(stat(path, &st), -1);
 }
 
-static void test_move_aside_touches_only_traces(void **state)
+UNIT_TEST_IN(test_move_aside_touches_only_traces, setup, teardown)
 {
 	char file[128];
 	struct stat st;
-	int fd;
 
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(store_backup(path, 1, NO_USER, NULL), -ENOTEMPTY);
 	rmdir(path);
-	fd = open(path, O_CREAT | O_WRONLY, 0600);
-	close(fd);
+	file_write(path, "", 0);
 	assert_int_equal(store_backup(path, 1, NO_USER, NULL), -EEXIST);
 	unlink(path);
 	/* path.old is something else: -f does not make it fair game */
 	gen_finish(open_gen(0));
 	assert_int_equal(mkdir(old, 0700), 0);
 	snprintf(file, sizeof(file), "%s/precious", old);
-	fd = open(file, O_CREAT | O_WRONLY, 0600);
-	close(fd);
+	file_write(file, "", 0);
 	assert_true(store_backup(path, 1, NO_USER, NULL) < 0);
 	assert_int_equal(stat(file, &st), 0);
 	assert_int_equal(stat(path, &st), 0);
 }
 
-static void test_remove_leaves_foreign_files(void **state)
+UNIT_TEST_IN(test_remove_leaves_foreign_files, setup, teardown)
 {
 	struct gen *g = open_gen(1);
 	struct err e = { 0 };
 	char file[128];
 	struct stat st;
-	int fd;
 
 	write_slices(g, 0, 3);
 	gen_finish(g);
 	snprintf(file, sizeof(file), "%s/notes.txt", path);
-	fd = open(file, O_CREAT | O_WRONLY, 0600);
-	close(fd);
+	file_write(file, "", 0);
 	assert_true(store_remove(path, &e) < 0);
 	assert_int_equal(stat(file, &st), 0);
 	unlink(file);
@@ -436,7 +410,7 @@ static void test_remove_leaves_foreign_files(void **state)
 	assert_true(store_remove("/tmp", NULL) < 0);
 }
 
-static void test_manifest_keeps_any_bytes(void **state)
+UNIT_TEST_IN(test_manifest_keeps_any_bytes, setup, teardown)
 {
 	static const char nasty[] = "a=b\nstate=finished\\x41\x01\x7f\xff\x1b[31m \"'";
 	struct store_writer *w;
@@ -466,7 +440,7 @@ static void test_manifest_keeps_any_bytes(void **state)
 	trace_close(t);
 }
 
-static void test_manifest_parser_takes_anything(void **state)
+UNIT_TEST_IN(test_manifest_parser_takes_anything, setup, teardown)
 {
 	static const char *const bad[] = {
 		"", "x", "ebpfrec trace ", "ebpfrec trace 0\n", "ebpfrec trace 2", "EBPFREC"
@@ -501,7 +475,7 @@ static void test_manifest_parser_takes_anything(void **state)
 }
 
 /* A damaged first line is not taken for another format, nor a lost checksum for a missing one. */
-static void test_manifest_parser_tells_damage_from_other_formats(void **state)
+UNIT_TEST_IN(test_manifest_parser_tells_damage_from_other_formats, setup, teardown)
 {
 	static const struct {
 		const char *text;
@@ -537,12 +511,11 @@ static void test_manifest_parser_tells_damage_from_other_formats(void **state)
 	}
 }
 
-static void test_open_says_what_is_wrong(void **state)
+UNIT_TEST_IN(test_open_says_what_is_wrong, setup, teardown)
 {
 	struct err e = { 0 };
 	struct trace *t;
 	char file[128];
-	int fd;
 
 	assert_int_equal(trace_open(&t, path, &e), -ENOENT);
 	assert_non_null(strstr(e.text, path));
@@ -553,9 +526,7 @@ static void test_open_says_what_is_wrong(void **state)
 	snprintf(file, sizeof(file), "%s/manifest", path);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(trace_open(&t, file, &e), -ENOENT);
-	fd = open(file, O_CREAT | O_WRONLY, 0600);
-	assert_int_equal(write(fd, "ebpfrec trace 9\n", 16), 16);
-	close(fd);
+	file_write(file, "ebpfrec trace 9\n", 16);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(trace_open(&t, file, &e), -ENOTDIR);
 	memset(&e, 0, sizeof(e));
@@ -563,7 +534,7 @@ static void test_open_says_what_is_wrong(void **state)
 	assert_non_null(strstr(e.text, "newer"));
 }
 
-static void test_chunk_names(void **state)
+UNIT_TEST_IN(test_chunk_names, setup, teardown)
 {
 	char name[CHUNK_NAME_BYTES];
 	uint64_t n = 77;
@@ -581,30 +552,16 @@ static void test_chunk_names(void **state)
 	assert_int_equal(chunk_name_parse("manifest", &n), -EINVAL);
 }
 
-static void test_small_sections_come_through(void **state)
+UNIT_TEST_IN(test_small_sections_come_through, setup, teardown)
 {
-	const struct trace_loss loss = { .from_ns = 1,
-					 .to_ns = UINT64_MAX,
-					 .cpu = UINT16_MAX,
-					 .hook = 9,
-					 .cls = 2,
-					 .full_cnt = 3,
-					 .other_cnt = 4,
+	const struct trace_loss loss = { .from_ns = 1, .to_ns = UINT64_MAX, .cpu = UINT16_MAX,
+					 .hook = 9, .cls = 2, .full_cnt = 3, .other_cnt = 4,
 					 .missed_cnt = 5 };
-	const struct trace_cost cost = { .from_ns = 1,
-					 .to_ns = 2,
-					 .user_ns = 3,
-					 .sys_ns = 4,
-					 .bytes_written = 5,
-					 .ring_used_max_bytes = 6,
-					 .ring_size_bytes = 7,
-					 .rss_bytes = 8 };
-	const struct trace_hook_stat stat = { .from_ns = 1,
-					      .to_ns = 2,
-					      .hook = 28,
-					      .attempted_cnt = 3,
-					      .read_cnt = 4,
-					      .run_cnt = 5,
+	const struct trace_cost cost = { .from_ns = 1, .to_ns = 2, .user_ns = 3, .sys_ns = 4,
+					 .bytes_written = 5, .ring_used_max_bytes = 6,
+					 .ring_size_bytes = 7, .rss_bytes = 8 };
+	const struct trace_hook_stat stat = { .from_ns = 1, .to_ns = 2, .hook = 28,
+					      .attempted_cnt = 3, .read_cnt = 4, .run_cnt = 5,
 					      .run_time_ns = 6 };
 	const struct trace_hook_stat *hs;
 	const struct trace_loss *l;
@@ -655,7 +612,7 @@ static void test_small_sections_come_through(void **state)
  * A cost row with the same interval as a block gets the block's size, which the recorder could not
  * know.
  */
-static void test_cost_of_a_slice_has_its_blocks_size(void **state)
+UNIT_TEST_IN(test_cost_of_a_slice_has_its_blocks_size, setup, teardown)
 {
 	static const uint64_t slices[][2] = { { 1000, 1999 }, { 1001, 2000 }, { 1000, 2000 } };
 	struct gen *g = open_gen(0);
@@ -677,34 +634,4 @@ static void test_cost_of_a_slice_has_its_blocks_size(void **state)
 	trace_close(t);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_files_are_private),
-		T(test_new_file_at_a_size),
-		T(test_one_block_a_file_when_blocks_are_larger),
-		T(test_new_file_at_an_age),
-		T(test_trace_of_a_killed_recorder_reads),
-		T(test_trace_without_a_block_opens),
-		T(test_growing_trace_reads_as_a_prefix),
-		T(test_reader_never_sees_half_a_block),
-		T(test_full_disk_leaves_whole_blocks),
-		T(test_full_disk_then_room_again),
-		T(test_create_refuses_what_exists),
-		T(test_move_aside),
-		T(test_move_aside_with_a_slash_behind),
-		T(test_move_aside_touches_only_traces),
-		T(test_remove_leaves_foreign_files),
-		T(test_manifest_keeps_any_bytes),
-		T(test_manifest_parser_takes_anything),
-		T(test_manifest_parser_tells_damage_from_other_formats),
-		T(test_open_says_what_is_wrong),
-		T(test_chunk_names),
-		T(test_small_sections_come_through),
-		T(test_cost_of_a_slice_has_its_blocks_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

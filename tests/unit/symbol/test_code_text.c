@@ -34,8 +34,7 @@ UNIT_TEST(test_a_site_says_what_is_known_of_it)
 	expect((struct trace_site){ .symbol = "make_node", .symbol_offset = 2, .module = "[jit]" },
 	       "make_node+0x2 [jit]", "make_node");
 	expect((struct trace_site){ .symbol = "", .module = "[vdso]", .module_offset = 0xa3,
-				    .why = TRACE_SITE_NO_FUNCTION },
-	       "[vdso]+0xa3", "[vdso]+0xa3");
+				    .why = TRACE_SITE_NO_FUNCTION }, "[vdso]+0xa3", "[vdso]+0xa3");
 	expect((struct trace_site){ .symbol = "", .module = "", .why = TRACE_SITE_ANONYMOUS },
 	       "0x7f21c0a3 (anonymous memory)", "(anonymous memory)");
 	expect((struct trace_site){ .symbol = "", .module = "", .why = TRACE_SITE_WHY_CNT },

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* demangle: names of C++ and Rust, and names that are made to cost much. */
-#include <string.h>
-
 #include "symbol/elf_symbols.h"
 #include "tests/unit/unit_test.h"
 

@@ -4,23 +4,13 @@
  * right file is found.
  */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/gen/make_elf.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/module_cache.h"
 #include "symbol/source_lines.h"
+#include "tests/unit/unit_test.h"
 
 static const uint8_t id[20] = { 0xab, 0xcd, 3,	4,  5,	6,  7,	8,  9,	10,
 				11,   12,   13, 14, 15, 16, 17, 18, 19, 20 };
@@ -61,8 +51,7 @@ static struct elf_symbols *read_plan(const struct elf_plan *plan)
 	return s;
 }
 
-static void expect(struct elf_symbols *s, uint64_t file_offset, const char *name,
-		   uint64_t offset)
+static void expect(struct elf_symbols *s, uint64_t file_offset, const char *name, uint64_t offset)
 {
 	uint64_t got = 0;
 	const char *found = elf_symbols_find(s, file_offset, &got);
@@ -76,7 +65,7 @@ static void expect(struct elf_symbols *s, uint64_t file_offset, const char *name
 	assert_int_equal(got, offset);
 }
 
-static void test_elf_symbols_finds_functions_by_file_offset(void **state)
+UNIT_TEST(test_elf_symbols_finds_functions_by_file_offset)
 {
 	struct elf_plan plan = plan_of(7);
 	struct elf_symbols *s = read_plan(&plan);
@@ -105,7 +94,7 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 }
 
 /* Code without a symbol is one piece between the symbols on both sides. */
-static void test_elf_symbols_limits_what_has_no_symbol(void **state)
+UNIT_TEST(test_elf_symbols_limits_what_has_no_symbol)
 {
 	static const struct {
 		uint64_t at, from, to;
@@ -115,7 +104,6 @@ static void test_elf_symbols_limits_what_has_no_symbol(void **state)
 	struct elf_symbols *s;
 	uint64_t from, to;
 
-	(void)state;
 	plan.dynamic = 1;
 	s = read_plan(&plan);
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
@@ -128,7 +116,7 @@ static void test_elf_symbols_limits_what_has_no_symbol(void **state)
 }
 
 /* The segment begins inside the first page of its mapping, and zeros follow its bytes. */
-static void test_elf_symbols_names_functions_of_stripped_go(void **state)
+UNIT_TEST(test_elf_symbols_names_functions_of_stripped_go)
 {
 	static const struct elf_function go[] = { { "main.main", 0x401000, 0x40, 0, 0 },
 						  { "main.(*T).Do", 0x401040, 0x80, 0, 0 },
@@ -160,7 +148,7 @@ static void test_elf_symbols_names_functions_of_stripped_go(void **state)
 	buf_done(&table);
 }
 
-static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
+UNIT_TEST(test_elf_symbols_finds_variables_by_their_mapping)
 {
 	static const struct elf_function variables[] = {
 		{ "code", 0x404e20, 0x10, STB_GLOBAL, 0 },
@@ -169,8 +157,7 @@ static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
 		{ "elsewhere", 0x409000, 0x10, STB_GLOBAL, STT_OBJECT },
 	};
 	struct elf_plan plan = { .functions = variables, .cnt = 4, .text_offset = 0x2e10,
-				 .text_addr = 0x404e10, .text_bytes = 0x200,
-				 .zero_bytes = 0x2000 };
+				 .text_addr = 0x404e10, .text_bytes = 0x200, .zero_bytes = 0x2000 };
 	struct elf_symbols *s = read_plan(&plan);
 	uint64_t offset = 0;
 
@@ -190,7 +177,7 @@ static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
 	elf_symbols_free(s);
 }
 
-static void test_elf_symbols_of_a_stripped_file_are_none(void **state)
+UNIT_TEST(test_elf_symbols_of_a_stripped_file_are_none)
 {
 	struct elf_plan plan = plan_of(1);
 	struct elf_symbols *s;
@@ -211,12 +198,11 @@ static void test_elf_symbols_of_a_stripped_file_are_none(void **state)
  * Every byte of the file is cut off, and every byte is changed: the result is an error or an
  * answer, and nothing else.
  */
-static void test_elf_symbols_survives_any_damage(void **state)
+UNIT_TEST(test_elf_symbols_survives_any_damage)
 {
 	struct elf_plan plan = plan_of(7);
 	struct buf b = { 0 }, table = { 0 };
 	size_t i, offset;
-	unsigned int v;
 	uint64_t got;
 
 	make_go_table(&table, functions, 2);
@@ -236,7 +222,7 @@ static void test_elf_symbols_survives_any_damage(void **state)
 		static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
 		uint8_t was = b.data[i];
 
-		for (v = 0; v < sizeof(values); v++) {
+		for (unsigned int v = 0; v < sizeof(values); v++) {
 			struct elf_symbols *s = NULL;
 			int r;
 
@@ -252,7 +238,7 @@ static void test_elf_symbols_survives_any_damage(void **state)
 	buf_done(&b);
 }
 
-static void test_elf_symbols_refuses_what_is_too_much(void **state)
+UNIT_TEST(test_elf_symbols_refuses_what_is_too_much)
 {
 	struct elf_plan plan = plan_of(2);
 	struct elf_symbols *s = NULL;
@@ -316,7 +302,7 @@ static struct module_answer ask(struct module_cache *b, const struct map_record 
 	return a;
 }
 
-static void test_module_book_says_why_there_is_no_name(void **state)
+UNIT_TEST(test_module_book_says_why_there_is_no_name)
 {
 	static const uint8_t other[20] = { 9 };
 	struct elf_plan plan = plan_of(7);
@@ -365,19 +351,18 @@ static void test_module_book_says_why_there_is_no_name(void **state)
 }
 
 /* The file is found by device and inode where no build id is known; its debug file by its CRC. */
-static void test_module_book_takes_symbols_that_prove_to_belong(void **state)
+UNIT_TEST(test_module_book_takes_symbols_that_prove_to_belong)
 {
 	struct elf_plan full = plan_of(7), plan = plan_of(0);
 	struct map_record r;
 	struct module_cache *b;
 	char path[128];
 	struct stat st;
-	unsigned int right;
 
 	full.build_id = plan.build_id = NULL;
 	write_elf("split.debug", &full);
 	snprintf(path, sizeof(path), "%s/split.debug", dir);
-	for (right = 0; right < 2; right++) {
+	for (unsigned int right = 0; right < 2; right++) {
 		int fd = open(path, O_RDONLY);
 
 		plan.dynamic = 1;
@@ -403,7 +388,7 @@ static void test_module_book_takes_symbols_that_prove_to_belong(void **state)
 }
 
 /* Below a directory is the program, stripped, and a file with its symbols. */
-static void test_symbol_dirs_name_code_by_build_id(void **state)
+UNIT_TEST(test_symbol_dirs_name_code_by_build_id)
 {
 	static const char hex[] = "abcd030405060708090a0b0c0d0e0f1011121314";
 	struct elf_plan full = plan_of(7), bare = plan_of(0);
@@ -428,7 +413,7 @@ static void test_symbol_dirs_name_code_by_build_id(void **state)
 	assert_string_equal(text, "/nowhere/at/all");
 }
 
-static void test_module_crc_is_the_one_of_debuglink(void **state)
+UNIT_TEST(test_module_crc_is_the_one_of_debuglink)
 {
 	int fd = make_elf_fd("123456789", 9);
 	uint32_t crc;
@@ -446,21 +431,4 @@ static int remove_dir(void **state)
 	return system(cmd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_elf_symbols_finds_functions_by_file_offset),
-		cmocka_unit_test(test_elf_symbols_limits_what_has_no_symbol),
-		cmocka_unit_test(test_elf_symbols_names_functions_of_stripped_go),
-		cmocka_unit_test(test_elf_symbols_finds_variables_by_their_mapping),
-		cmocka_unit_test(test_elf_symbols_of_a_stripped_file_are_none),
-		cmocka_unit_test(test_elf_symbols_survives_any_damage),
-		cmocka_unit_test(test_elf_symbols_refuses_what_is_too_much),
-		cmocka_unit_test(test_module_book_says_why_there_is_no_name),
-		cmocka_unit_test(test_module_book_takes_symbols_that_prove_to_belong),
-		cmocka_unit_test(test_symbol_dirs_name_code_by_build_id),
-		cmocka_unit_test(test_module_crc_is_the_one_of_debuglink),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, remove_dir);
-}
+UNIT_TESTS_IN(NULL, remove_dir)

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* map_cache: the mapping at an address and time, through exec, fork, dlopen and reuse of pids. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "symbol/module_cache.h"
+#include "tests/unit/unit_test.h"
 
 static int files[8];	/* their addresses identify modules */
 
@@ -40,7 +33,7 @@ static int at(struct map_cache *b, uint32_t pid, uint64_t addr, uint64_t ts)
 	return (int)((int *)h.module - files);
 }
 
-static void test_map_book_knows_what_was_there_when(void **state)
+UNIT_TEST(test_map_book_knows_what_was_there_when)
 {
 	struct map_cache *b;
 	struct map_hit h;
@@ -69,10 +62,9 @@ static void test_map_book_knows_what_was_there_when(void **state)
 	map_cache_free(b);
 }
 
-static void test_map_book_child_has_its_parents_until_exec(void **state)
+UNIT_TEST(test_map_book_child_has_its_parents_until_exec)
 {
 	struct map_cache *b;
-	uint32_t i;
 
 	assert_int_equal(map_cache_new(&b), 0);
 	assert_int_equal(map_cache_add(b, 10, 100), 0);
@@ -98,7 +90,7 @@ static void test_map_book_child_has_its_parents_until_exec(void **state)
 	map_cache_forget(b, 2000);
 	map_cache_forget(b, 2000);
 	map_cache_forget(b, 2000);
-	for (i = 10; i <= 12; i++)
+	for (uint32_t i = 10; i <= 12; i++)
 		assert_false(map_cache_follows(b, i));
 	/* of others nothing is kept */
 	turn(b, MAP_FORK, 21, 200, 20);
@@ -107,7 +99,7 @@ static void test_map_book_child_has_its_parents_until_exec(void **state)
 	map_cache_free(b);
 }
 
-static void test_map_book_pid_used_again_is_another_process(void **state)
+UNIT_TEST(test_map_book_pid_used_again_is_another_process)
 {
 	struct map_cache *b;
 
@@ -126,16 +118,15 @@ static void test_map_book_pid_used_again_is_another_process(void **state)
 }
 
 /* A program that loads and unloads libraries for ever does not fill the memory. */
-static void test_map_book_stays_small(void **state)
+UNIT_TEST(test_map_book_stays_small)
 {
 	struct map_cache *b;
 	uint64_t ts = 100;
-	int i;
 
 	assert_int_equal(map_cache_new(&b), 0);
 	assert_int_equal(map_cache_add(b, 10, ts), 0);
 	code(b, 10, ts, 0x100000, 7);
-	for (i = 0; i < 100000; i++) {
+	for (int i = 0; i < 100000; i++) {
 		code(b, 10, ++ts, 0x1000 + (uint64_t)(i % 16) * 0x1000, i & 3);
 		if (i % 1000 == 999) {
 			map_cache_forget(b, ts);
@@ -147,14 +138,4 @@ static void test_map_book_stays_small(void **state)
 	map_cache_free(b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map_book_knows_what_was_there_when),
-		cmocka_unit_test(test_map_book_child_has_its_parents_until_exec),
-		cmocka_unit_test(test_map_book_pid_used_again_is_another_process),
-		cmocka_unit_test(test_map_book_stays_small),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

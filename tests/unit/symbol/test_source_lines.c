@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* source_lines: files without lines are reported by reason, and by path within each reason. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "symbol/source_lines.h"
 #include "tests/unit/gen/make_elf.h"
 #include "tests/unit/unit_test.h"

@@ -4,24 +4,15 @@
  * the same walk, marked as cut; no content of a copy or a file makes it fail.
  */
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "symbol/unwind_table.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/make_elf.h"
+#include "tests/unit/unit_test.h"
 
 #define FRAMES 64
 #define FILES 32
@@ -45,10 +36,9 @@ static unsigned int file_cnt;
 
 static struct unwind_table *table_of(const char *path)
 {
-	unsigned int i;
 	int fd;
 
-	for (i = 0; i < file_cnt; i++)
+	for (unsigned int i = 0; i < file_cnt; i++)
 		if (!strcmp(files[i].path, path))
 			return files[i].t;
 	assert_true(file_cnt < FILES);
@@ -67,9 +57,8 @@ struct place {
 static int look(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct place *p = ctx;
-	unsigned int i;
 
-	for (i = 0; i < info->dlpi_phnum; i++) {
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
 
 		if (h->p_type != PT_LOAD || p->pc - info->dlpi_addr - h->p_vaddr >= h->p_memsz)
@@ -106,9 +95,8 @@ static void registers_of(const ucontext_t *u, uint64_t regs[WIRE_REGS])
 	static const int order[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11,
 				     REG_R10, REG_R9, REG_R8, REG_RAX, REG_RCX, REG_RDX, REG_RSI,
 				     REG_RDI, REG_ERR, REG_RIP, REG_CSGSFS, REG_EFL, REG_RSP };
-	unsigned int i;
 
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		regs[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
 #elif defined(__aarch64__)
 	memcpy(regs, u->uc_mcontext.regs, 31 * sizeof(*regs));
@@ -165,7 +153,7 @@ static __attribute__((noinline)) void outer(struct walk *w)
 	after++;
 }
 
-static void test_own_stack(void **state)
+UNIT_TEST(test_own_stack)
 {
 	struct walk w = { 0 };
 
@@ -197,7 +185,7 @@ static struct unwind_table *table_beside_made_code(void *ctx, uint64_t pc, uint6
 }
 
 /* A Go program has no unwind table, and its innermost functions may not save the frame pointer. */
-static void test_stack_of_stripped_go(void **state)
+UNIT_TEST(test_stack_of_stripped_go)
 {
 	static const struct elf_function go[] = { { "main.leaf", 0x401000, 0x40, 0, 0 },
 						  { "main.main", 0x401040, 0x80, 0, 0 },
@@ -271,12 +259,11 @@ static void walk_anything(struct unwind_table *(*table)(void *, uint64_t, uint64
 	uint64_t regs[WIRE_REGS], frames[FRAMES];
 	struct unwind_stack s = { .regs = regs, .bytes = (const uint8_t *)stack, .table = table,
 				  .ctx = ctx };
-	unsigned int i;
 	bool is_whole;
 
-	for (i = 0; i < WIRE_REGS; i++)
+	for (unsigned int i = 0; i < WIRE_REGS; i++)
 		regs[i] = below(2) ? 0x1000 + 8 * below(200) : gen_random(&dice);
-	for (i = 0; i < 128; i++)
+	for (unsigned int i = 0; i < 128; i++)
 		stack[i] = below(2) ? 0x1000 + 8 * below(200) : below(1 << 20);
 	regs[WIRE_REG_SP] = below(8) ? 0x1000 : UINT64_MAX - below(64);
 	s.byte_cnt = below(sizeof(stack) + 1);
@@ -290,16 +277,15 @@ static struct unwind_table *any_table(void *ctx, uint64_t pc, uint64_t *ret_offs
 	return ctx;
 }
 
-static void test_stacks_of_anything(void **state)
+UNIT_TEST(test_stacks_of_anything)
 {
 	struct unwind_table *t;
-	unsigned int i;
 
 	if (!unwind_is_offered())
 		skip();
 	t = table_of("");
 	assert_non_null(t);
-	for (i = 0; i < 20000; i++)
+	for (unsigned int i = 0; i < 20000; i++)
 		walk_anything(any_table, t);
 }
 
@@ -329,7 +315,7 @@ static void damage(uint8_t *file, size_t bytes)
 	}
 }
 
-static void test_files_of_anything(void **state)
+UNIT_TEST(test_files_of_anything)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), copy;
 	size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
@@ -356,7 +342,7 @@ static void test_files_of_anything(void **state)
 	close(fd);
 }
 
-static void test_no_table(void **state)
+UNIT_TEST(test_no_table)
 {
 	char text[] = "no ELF file";
 	int fd = memfd_create("text", MFD_CLOEXEC);
@@ -374,17 +360,4 @@ static int free_tables(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_stack),
-#if defined(__x86_64__)
-		cmocka_unit_test(test_stack_of_stripped_go),
-#endif
-		cmocka_unit_test(test_stacks_of_anything),
-		cmocka_unit_test(test_files_of_anything),
-		cmocka_unit_test(test_no_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, free_tables);
-}
+UNIT_TESTS_IN(NULL, free_tables)

@@ -5,59 +5,41 @@
  * the other byte order.
  */
 #include <byteswap.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "format/chunk.h"
-#include "trace/trace.h"
-#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 
 #define S 1000000000ull
 #define HOUR (3600 * S)
 #define EPOCH 1700000000000000000ull	/* gen_slice(): real_ns - mono_ns before anybody sleeps */
 
-struct fixture {
-	char dir[64], path[80];
-};
+static struct made_trace made;
 
 /*
  * Ten seconds, with an hour's sleep at 5.2 s, and another at 8.5 s. The clocks are read at every
  * full second.
  */
-static void make(struct fixture *f)
-{
-	struct gen *g;
-	uint64_t at;
-
-	gen_temp_dir(f->dir);
-	snprintf(f->path, sizeof(f->path), "%s/trace", f->dir);
-	g = gen_open(f->path, &(struct gen_config){ .from_ns = S });
-	gen_snap(g, S, 0, 100, 100, 1, "init");
-	for (at = 2 * S; at <= 10 * S; at += S) {
-		if (at == 6 * S || at == 9 * S)
-			gen_suspend(g, HOUR);
-		gen_switch(g, at - 1000, 0, at % (2 * S) ? 100 : 0, at % (2 * S) ? 0 : 100, 0);
-		gen_slice(g, at);
-	}
-	gen_finish(g);
-}
-
 UNIT_TEST(test_suspend_moves_the_wall_clock_and_not_the_trace)
 {
 	uint64_t mono, real, last_real = 0, back, last_back = 0;
 	const struct trace_clock *c;
-	struct fixture f;
 	struct trace *t;
 	size_t cnt, i;
 
-	make(&f);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	made_begin(&made, &(struct gen_config){ .from_ns = S });
+	gen_snap(made.g, S, 0, 100, 100, 1, "init");
+	for (uint64_t at = 2 * S; at <= 10 * S; at += S) {
+		if (at == 6 * S || at == 9 * S)
+			gen_suspend(made.g, HOUR);
+		gen_switch(made.g, at - 1000, 0, at % (2 * S) ? 100 : 0, at % (2 * S) ? 0 : 100, 0);
+		gen_slice(made.g, at);
+	}
+	made_read(&made, 0);
+	t = made.t;
 	/* no time passes in the trace: windows and sums know nothing of it */
 	assert_int_equal(trace_start_ns(t), S);
 	assert_int_equal(trace_end_ns(t), 10 * S);
@@ -96,35 +78,29 @@ UNIT_TEST(test_suspend_moves_the_wall_clock_and_not_the_trace)
 	assert_true(back >= 5 * S && back <= 6 * S);
 	back = trace_mono_from_real_ns(t, EPOCH + 8 * S + HOUR + HOUR / 3);
 	assert_true(back >= 8 * S && back <= 9 * S);
-	trace_close(t);
-	gen_remove_dir(f.dir);
 }
 
 /* The clock is set in two of the intervals between readings; in the second the machine sleeps. */
 UNIT_TEST(test_steps_of_the_wall_clock_are_bounded)
 {
 	struct trace_clock_step step;
-	struct fixture f;
 	struct trace *t;
-	struct gen *g;
 
-	gen_temp_dir(f.dir);
-	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
-	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
-	gen_snap(g, S, 0, 100, 100, 1, "init");
+	made_begin(&made, &(struct gen_config){ .from_ns = S });
+	gen_snap(made.g, S, 0, 100, 100, 1, "init");
 	for (uint64_t at = 2 * S; at <= 11 * S; at += S) {
 		if (at == 5 * S)
-			gen_set_clock(g, -3 * (int64_t)S);
+			gen_set_clock(made.g, -3 * (int64_t)S);
 		if (at == 7 * S) /* as NTP does: no step */
-			gen_set_clock(g, 400000);
+			gen_set_clock(made.g, 400000);
 		if (at == 8 * S) {
-			gen_set_clock(g, (int64_t)HOUR);
-			gen_suspend(g, 60 * S);
+			gen_set_clock(made.g, (int64_t)HOUR);
+			gen_suspend(made.g, 60 * S);
 		}
-		gen_slice(g, at);
+		gen_slice(made.g, at);
 	}
-	gen_finish(g);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	made_read(&made, 0);
+	t = made.t;
 	assert_true(trace_clock_step_find(t, 0, UINT64_MAX, &step));
 	assert_int_equal(step.from_ns, 4 * S);
 	assert_int_equal(step.to_ns, 5 * S);
@@ -141,18 +117,22 @@ UNIT_TEST(test_steps_of_the_wall_clock_are_bounded)
 	assert_int_equal(step.set_ns, HOUR);
 	assert_int_equal(step.suspended_ns, 60 * S);
 	assert_false(trace_clock_step_find(t, 8 * S, UINT64_MAX, &step));
-	trace_close(t);
-	gen_remove_dir(f.dir);
 }
 
-/* Converts all numbers of header and blocks, and checksums, to those of a big-endian machine. */
-static void swap_file(const char *path)
+/*
+ * Makes a trace and converts all numbers of header and blocks, and checksums, to those of a
+ * big-endian machine. Returns the open chunk file.
+ */
+static int make_big_endian(void)
 {
 	uint32_t words[224 / 4], crc;
 	off_t at = 64;
-	size_t i;
-	int fd = open(path, O_RDWR);
+	int fd;
 
+	made_begin(&made, &(struct gen_config){ .from_ns = S });
+	gen_snap(made.g, S, 0, 100, 100, 1, "init");
+	made_read(&made, 2 * S);
+	fd = open(file_in(made.path, "chunk-000000.ebr"), O_RDWR);
 	assert_true(fd >= 0);
 	assert_int_equal(pread(fd, words, 64, 0), 64);
 	words[2] = bswap_32(CHUNK_VERSION) >> 16;	/* u16 version */
@@ -162,65 +142,41 @@ static void swap_file(const char *path)
 	assert_int_equal(pwrite(fd, words, 64, 0), 64);
 	assert_int_equal(pread(fd, words, sizeof(words), at), sizeof(words));
 	words[2] = bswap_32(CHUNK_VERSION) >> 16;
-	for (i = 3; i < 55; i++)
+	for (size_t i = 3; i < 55; i++)
 		words[i] = bswap_32(words[i]);
 	words[55] = bswap_32(crc32c(0, words, 220));
 	assert_int_equal(pwrite(fd, words, sizeof(words), at), sizeof(words));
-	close(fd);
+	return fd;
 }
 
 UNIT_TEST(test_other_byte_order_is_refused_by_name)
 {
 	struct err e = { 0 };
 	struct trace *t = NULL;
-	struct fixture f;
-	char file[120];
-	struct gen *g;
 
-	gen_temp_dir(f.dir);
-	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
-	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", f.path);
-	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
-	gen_snap(g, S, 0, 100, 100, 1, "init");
-	gen_slice(g, 2 * S);
-	gen_finish(g);
-	swap_file(file);
-	assert_int_equal(trace_open(&t, f.path, &e), -EPROTONOSUPPORT);
+	close(make_big_endian());
+	assert_int_equal(trace_open(&t, made.path, &e), -EPROTONOSUPPORT);
 	assert_null(t);
 	assert_non_null(strstr(e.text, "chunk-000000.ebr"));
 	assert_non_null(strstr(e.text, "big-endian"));
-	gen_remove_dir(f.dir);
 }
 
 /* Without the file header the byte order is unknown: the file is damaged, and returns no number. */
 UNIT_TEST(test_other_byte_order_without_header_is_damage)
 {
+	int fd = make_big_endian();
 	const struct trace_damage *d;
-	struct fixture f;
 	struct trace *t;
 	size_t cnt, damages;
-	char file[120];
-	struct gen *g;
-	int fd;
 
-	gen_temp_dir(f.dir);
-	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
-	snprintf(file, sizeof(file), "%s/chunk-000000.ebr", f.path);
-	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
-	gen_snap(g, S, 0, 100, 100, 1, "init");
-	gen_slice(g, 2 * S);
-	gen_finish(g);
-	swap_file(file);
-	fd = open(file, O_WRONLY);
 	assert_int_equal(pwrite(fd, "x", 1, 40), 1);
 	close(fd);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	assert_int_equal(trace_open(&t, made.path, NULL), 0);
 	trace_blocks(t, &cnt);
 	assert_int_equal(cnt, 0);
 	d = trace_damages(t, &damages);
 	assert_true(damages >= 1 && d->reason[0]);
 	trace_close(t);
-	gen_remove_dir(f.dir);
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(made_close, made)

@@ -3,13 +3,7 @@
  * Damage: for any change to the bytes of a trace, the reader returns blocks unchanged or not at
  * all, reports the skipped parts, and neither crashes, hangs nor exhausts memory.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "base/crc32c.h"
@@ -18,6 +12,7 @@
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 
 #define BLOCKS 4
@@ -32,29 +27,7 @@ struct fixture {
 	struct trace_block blocks[BLOCKS];
 };
 
-static void write_file(const struct fixture *f, const uint8_t *bytes, size_t cnt)
-{
-	/* Not O_TRUNC: file systems take that for a rewrite that must get to the disk at once. */
-	int fd = open(f->file, O_WRONLY);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, cnt, 0), (ssize_t)cnt);
-	assert_int_equal(ftruncate(fd, (off_t)cnt), 0);
-	close(fd);
-}
-
-static void read_file(struct fixture *f)
-{
-	FILE *in = fopen(f->file, "rb");
-
-	assert_non_null(in);
-	fseek(in, 0, SEEK_END);
-	f->cnt = (size_t)ftell(in);
-	rewind(in);
-	f->bytes = malloc(f->cnt);
-	assert_int_equal(fread(f->bytes, 1, f->cnt, in), f->cnt);
-	fclose(in);
-}
+static struct fixture fx;
 
 static void load_events(struct fixture *f)
 {
@@ -79,7 +52,6 @@ static void begin(struct fixture *f, unsigned int per_block, bool finish)
 {
 	struct gen_mix m = { .seed = 5, .now_ns = 1000000 };
 	struct gen *g;
-	int i;
 
 	memset(f, 0, sizeof(*f));
 	gen_temp_dir(f->dir);
@@ -88,7 +60,7 @@ static void begin(struct fixture *f, unsigned int per_block, bool finish)
 	g = gen_open(f->path, &(struct gen_config){ .from_ns = m.now_ns, .no_names = true });
 	if (per_block > 100)
 		gen_mix_start(g, &m);
-	for (i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < BLOCKS; i++) {
 		uint64_t ts = m.now_ns;
 		uint32_t k;
 
@@ -115,15 +87,18 @@ static void begin(struct fixture *f, unsigned int per_block, bool finish)
 		gen_finish(g);
 	else
 		gen_abort(g);
-	read_file(f);
+	f->bytes = file_read(f->file, &f->cnt);
 	load_events(f);
 }
 
 static void end(struct fixture *f)
 {
+	if (!f->dir[0])
+		return;
 	free(f->bytes);
 	free(f->events);
 	gen_remove_dir(f->dir);
+	memset(f, 0, sizeof(*f));
 }
 
 static bool same_block(const struct trace_block *a, const struct trace_block *b)
@@ -135,9 +110,7 @@ static bool same_block(const struct trace_block *a, const struct trace_block *b)
 /* Which of the original blocks b is. Fails when it is none of them. */
 static size_t original(const struct fixture *f, const struct trace_block *b)
 {
-	size_t i;
-
-	for (i = 0; i < BLOCKS; i++)
+	for (size_t i = 0; i < BLOCKS; i++)
 		if (same_block(b, &f->blocks[i]))
 			return i;
 	fail_msg("a block at %llu that was never written", (unsigned long long)b->offset);
@@ -191,27 +164,25 @@ static size_t check_damaged(const struct fixture *f, size_t *ret_damages)
 
 UNIT_TEST(test_truncated_anywhere_gives_whole_blocks)
 {
-	struct fixture f;
 	size_t len, damages, whole, last = 0;
 
-	begin(&f, 6, true);
-	for (len = 0; len <= f.cnt; len++) {
+	begin(&fx, 6, true);
+	for (len = 0; len <= fx.cnt; len++) {
 		size_t expect = 0, i;
 
 		for (i = 0; i < BLOCKS; i++)
-			expect += f.blocks[i].offset + f.blocks[i].bytes <= len;
-		write_file(&f, f.bytes, len);
-		whole = check_damaged(&f, &damages);
+			expect += fx.blocks[i].offset + fx.blocks[i].bytes <= len;
+		file_write(fx.file, fx.bytes, len);
+		whole = check_damaged(&fx, &damages);
 		assert_int_equal(whole, expect);
 		assert_true(whole >= last);
 		last = whole;
 		if (whole < BLOCKS && len && len != sizeof(struct disk_file) &&
-		    (!whole || len != f.blocks[whole - 1].offset + f.blocks[whole - 1].bytes))
+		    (!whole || len != fx.blocks[whole - 1].offset + fx.blocks[whole - 1].bytes))
 			assert_true(damages > 0);
 	}
 	assert_int_equal(last, BLOCKS);
 	assert_int_equal(damages, 0);
-	end(&f);
 }
 
 static void run_flips(bool finished)
@@ -224,7 +195,7 @@ static void run_flips(bool finished)
 		size_t hit = BLOCKS, k;
 
 		f.bytes[i] ^= (uint8_t)(1u << i % 8);
-		write_file(&f, f.bytes, f.cnt);
+		file_write(f.file, f.bytes, f.cnt);
 		whole = check_damaged(&f, &damages);
 		for (k = 0; k < BLOCKS; k++)
 			if (i >= f.blocks[k].offset && i < f.blocks[k].offset + f.blocks[k].bytes)
@@ -252,55 +223,48 @@ UNIT_TEST(test_flipped_bit_costs_one_block_of_an_open_file)
 /* The writer may have died with parts of the file not on the disk: opening checks all of it. */
 UNIT_TEST(test_open_file_is_verified_at_once)
 {
-	struct fixture f;
 	struct trace *t;
 	size_t cnt;
 
-	begin(&f, 2000, false);
-	f.bytes[f.blocks[2].offset + f.blocks[2].bytes - 20] ^= 4;
-	write_file(&f, f.bytes, f.cnt);
-	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	begin(&fx, 2000, false);
+	fx.bytes[fx.blocks[2].offset + fx.blocks[2].bytes - 20] ^= 4;
+	file_write(fx.file, fx.bytes, fx.cnt);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
 	trace_blocks(t, &cnt);
 	assert_int_equal(cnt, BLOCKS - 1);
-	assert_int_equal(trace_damages(t, &cnt)[0].offset, f.blocks[2].offset);
+	assert_int_equal(trace_damages(t, &cnt)[0].offset, fx.blocks[2].offset);
 	assert_int_equal(cnt, 1);
 	trace_close(t);
-	end(&f);
 }
 
 UNIT_TEST(test_hole_in_the_middle_is_skipped)
 {
-	struct fixture f;
 	size_t damages, cut, n;
 	uint64_t seed = 6;
-	int i;
 
-	begin(&f, 2000, true);
-	for (i = 0; i < 60; i++) {
-		uint8_t *b = malloc(f.cnt);
+	begin(&fx, 2000, true);
+	for (int i = 0; i < 60; i++) {
+		uint8_t *b = malloc(fx.cnt);
 
 		/* bytes removed, not just overwritten: all later bytes move */
-		cut = 64 + gen_random(&seed) % (f.cnt - 200);
-		n = 1 + gen_random(&seed) % (f.cnt - cut < 5000 ? f.cnt - cut : 5000);
-		memcpy(b, f.bytes, cut);
-		memcpy(b + cut, f.bytes + cut + n, f.cnt - cut - n);
-		write_file(&f, b, f.cnt - n);
-		assert_true(check_damaged(&f, &damages) >= BLOCKS - 2);
+		cut = 64 + gen_random(&seed) % (fx.cnt - 200);
+		n = 1 + gen_random(&seed) % (fx.cnt - cut < 5000 ? fx.cnt - cut : 5000);
+		memcpy(b, fx.bytes, cut);
+		memcpy(b + cut, fx.bytes + cut + n, fx.cnt - cut - n);
+		file_write(fx.file, b, fx.cnt - n);
+		assert_true(check_damaged(&fx, &damages) >= BLOCKS - 2);
 		free(b);
 	}
-	end(&f);
 }
 
 UNIT_TEST(test_garbage_is_no_trace_but_no_danger)
 {
-	struct fixture f;
 	size_t damages, n;
 	uint64_t seed = 77;
 	uint8_t *b = malloc(300000);
-	int i;
 
-	begin(&f, 6, true);
-	for (i = 0; i < 20; i++) {
+	begin(&fx, 6, true);
+	for (int i = 0; i < 20; i++) {
 		size_t k;
 
 		n = gen_random(&seed) % 300000;
@@ -309,16 +273,15 @@ UNIT_TEST(test_garbage_is_no_trace_but_no_danger)
 		/* with magics strewn in */
 		for (k = 0; k + 8 < n; k += 1 + gen_random(&seed) % 500)
 			memcpy(b + k, CHUNK_BLOCK_MAGIC, 8);
-		write_file(&f, b, n);
-		assert_int_equal(check_damaged(&f, &damages), 0);
+		file_write(fx.file, b, n);
+		assert_int_equal(check_damaged(&fx, &damages), 0);
 		assert_true(damages > 0 || !n);
 	}
 	memset(b, 0, 300000);
-	write_file(&f, b, 300000);
-	assert_int_equal(check_damaged(&f, &damages), 0);
+	file_write(fx.file, b, 300000);
+	assert_int_equal(check_damaged(&fx, &damages), 0);
 	assert_int_equal(damages, 1);
 	free(b);
-	end(&f);
 }
 
 /* ---- blocks with valid checksums and wrong content ---- */
@@ -328,11 +291,10 @@ static void fix_checksums(uint8_t *block)
 	struct disk_block h;
 	struct disk_section s;
 	uint64_t at;
-	unsigned int i;
 
 	memcpy(&h, block, sizeof(h));
 	at = h.head_bytes;
-	for (i = 0; i < h.section_cnt; i++) {
+	for (unsigned int i = 0; i < h.section_cnt; i++) {
 		uint8_t *p = block + sizeof(h) + i * sizeof(s);
 
 		memcpy(&s, p, sizeof(s));
@@ -415,22 +377,19 @@ static void read_everything(const char *path)
 
 UNIT_TEST(test_lying_blocks_do_no_harm)
 {
-	struct fixture f;
 	uint64_t seed = 1234;
 	uint8_t *b;
-	int i;
 
-	begin(&f, 500, true);
-	b = malloc(f.cnt);
-	for (i = 0; i < 4000; i++) {
-		memcpy(b, f.bytes, f.cnt);
-		mutate(b + f.blocks[i % BLOCKS].offset, &seed);
-		fix_checksums(b + f.blocks[i % BLOCKS].offset);
-		write_file(&f, b, f.cnt);
-		read_everything(f.path);
+	begin(&fx, 500, true);
+	b = malloc(fx.cnt);
+	for (int i = 0; i < 4000; i++) {
+		memcpy(b, fx.bytes, fx.cnt);
+		mutate(b + fx.blocks[i % BLOCKS].offset, &seed);
+		fix_checksums(b + fx.blocks[i % BLOCKS].offset);
+		file_write(fx.file, b, fx.cnt);
+		read_everything(fx.path);
 	}
 	free(b);
-	end(&f);
 }
 
 /* A small file that claims to hold millions of events costs no more than a small file. */
@@ -438,15 +397,14 @@ UNIT_TEST(test_promised_events_cost_no_memory)
 {
 	struct rlimit old, tight = { 0 };
 	struct disk_block h;
-	struct fixture f;
 	uint32_t x = CHUNK_EVENTS_MAX;
 
-	begin(&f, 6, true);
-	memcpy(&h, f.bytes + f.blocks[0].offset, sizeof(h));
+	begin(&fx, 6, true);
+	memcpy(&h, fx.bytes + fx.blocks[0].offset, sizeof(h));
 	h.kind_cnt[EVENT_SWITCH] = x;
-	memcpy(f.bytes + f.blocks[0].offset, &h, sizeof(h));
-	fix_checksums(f.bytes + f.blocks[0].offset);
-	write_file(&f, f.bytes, f.cnt);
+	memcpy(fx.bytes + fx.blocks[0].offset, &h, sizeof(h));
+	fix_checksums(fx.bytes + fx.blocks[0].offset);
+	file_write(fx.file, fx.bytes, fx.cnt);
 	getrlimit(RLIMIT_AS, &old);
 	tight = old;
 #if !defined(SANITIZED_address) &&                                                                 \
@@ -454,51 +412,46 @@ UNIT_TEST(test_promised_events_cost_no_memory)
 	tight.rlim_cur = 256u << 20;
 #endif
 	setrlimit(RLIMIT_AS, &tight);
-	read_everything(f.path);
+	read_everything(fx.path);
 	setrlimit(RLIMIT_AS, &old);
-	end(&f);
 }
 
 UNIT_TEST(test_verify_finds_what_opening_left_unread)
 {
-	struct fixture f;
 	struct err e = { 0 };
 	struct trace *t;
 	size_t cnt, at;
 
-	begin(&f, 2000, true);
-	at = f.blocks[1].offset + f.blocks[1].bytes - 20;
-	f.bytes[at] ^= 4;
-	write_file(&f, f.bytes, f.cnt);
-	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	begin(&fx, 2000, true);
+	at = fx.blocks[1].offset + fx.blocks[1].bytes - 20;
+	fx.bytes[at] ^= 4;
+	file_write(fx.file, fx.bytes, fx.cnt);
+	assert_int_equal(trace_open(&t, fx.path, &e), 0);
 	trace_damages(t, &cnt);
 	assert_int_equal(cnt, 0);
 	assert_int_equal(trace_block_verify(t, 0, &e), 0);
 	assert_int_equal(trace_block_verify(t, 1, &e), -EBADMSG);
 	assert_true(trace_block_is_damaged(t, 1));
-	assert_int_equal(trace_damages(t, &cnt)[0].offset, f.blocks[1].offset);
+	assert_int_equal(trace_damages(t, &cnt)[0].offset, fx.blocks[1].offset);
 	assert_int_equal(cnt, 1);
 	assert_int_equal(trace_block_verify(t, BLOCKS, NULL), -EINVAL);
 	trace_close(t);
-	end(&f);
 }
 
 /* Answers about a damaged trace say so before the first event is read, and all scans agree. */
 UNIT_TEST(test_sql_knows_of_damage_before_its_first_row)
 {
-	struct fixture f;
 	struct analysis *a;
 	struct rows r;
-	struct err e = { 0 };
 	struct trace *t;
 	size_t at;
 
-	begin(&f, 2000, true);
-	at = f.blocks[1].offset + f.blocks[1].bytes - 20;
-	f.bytes[at] ^= 4;
-	write_file(&f, f.bytes, f.cnt);
-	assert_int_equal(trace_open(&t, f.path, &e), 0);
-	assert_int_equal(analysis_open(&a, t, &e), 0);
+	begin(&fx, 2000, true);
+	at = fx.blocks[1].offset + fx.blocks[1].bytes - 20;
+	fx.bytes[at] ^= 4;
+	file_write(fx.file, fx.bytes, fx.cnt);
+	assert_int_equal(trace_open(&t, fx.path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	rows_sql(&r, a, "SELECT is_complete('all', 0, 4e9), (SELECT count(*) FROM damages), "
 			"(SELECT count(*) FROM switches) = (SELECT count(*) FROM switches "
 			"WHERE cpu >= 0), (SELECT count(*) FROM damages)");
@@ -509,7 +462,6 @@ UNIT_TEST(test_sql_knows_of_damage_before_its_first_row)
 	rows_done(&r);
 	analysis_close(a);
 	trace_close(t);
-	end(&f);
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(end, fx)

@@ -4,20 +4,14 @@
  * and with brute force over irq_events (the pairing rule of schema/FORMAT.md, kind 13, written a
  * second time).
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "analyze/analyze.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/gen/made_files.h"
 #include "tests/unit/unit_test.h"
 #include "trace/trace_read.h"
 
 #define T0 1000000000ull
-#define MS 1000000ull
 #define CPUS 3
 #define TIDS 6
 #define DEPTH 3
@@ -48,6 +42,8 @@ struct machine {
 	struct trace *trace;
 	struct analysis *plain, *indexed;
 };
+
+static struct machine it;
 
 static uint64_t below(struct machine *m, uint64_t n)
 {
@@ -178,12 +174,15 @@ static void forget_runs(struct machine *m)
 
 static void close_machine(struct machine *m)
 {
+	if (!m->dir[0])
+		return;
 	forget_runs(m);
 	free(m->runs);
 	analysis_close(m->plain);
 	analysis_close(m->indexed);
 	trace_close(m->trace);
 	gen_remove_dir(m->dir);
+	memset(m, 0, sizeof(*m));
 }
 
 /* ---- brute force: all runs there are, from the events ---- */
@@ -249,7 +248,6 @@ static void runs_from_events(struct machine *m)
 {
 	static struct stack stacks[CPUS];
 	struct rows r;
-	unsigned int i;
 
 	forget_runs(m);
 	memset(stacks, 0, sizeof(stacks));
@@ -258,7 +256,7 @@ static void runs_from_events(struct machine *m)
 		 " (type = 'irq') + 2 * (type = 'softirq') + 3 * (type = 'local'), vector,"
 		 " action = 'exit' FROM irq_events AS e CROSS JOIN threads AS t USING (utid)"
 		 " ORDER BY ts_ns");
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		struct run x = { .cpu = (unsigned int)rows_int(&r, i, 1),
 				 .tid = (unsigned int)rows_int(&r, i, 2),
 				 .type = (unsigned int)rows_int(&r, i, 3),
@@ -267,7 +265,7 @@ static void runs_from_events(struct machine *m)
 
 		take_event(m, &stacks[x.cpu], x, rows_int(&r, i, 5));
 	}
-	for (i = 0; i < CPUS; i++)
+	for (unsigned int i = 0; i < CPUS; i++)
 		lose_exits(m, &stacks[i], 0);
 	rows_done(&r);
 }
@@ -290,9 +288,8 @@ static int64_t overlap(struct span a, int64_t from, int64_t to)
 static int64_t own(const struct run *r, int64_t from, int64_t to)
 {
 	int64_t ns = overlap(r->at, from, to);
-	size_t i;
 
-	for (i = 0; i < r->cut_cnt; i++)
+	for (size_t i = 0; i < r->cut_cnt; i++)
 		ns -= overlap(r->cuts[i], from, to);
 	return ns;
 }
@@ -302,9 +299,8 @@ static struct sums expect(const struct machine *m, int64_t from, int64_t to, int
 			  int64_t tid, int64_t type, int64_t vector)
 {
 	struct sums s = { 0 };
-	size_t i;
 
-	for (i = 0; i < m->cnt; i++) {
+	for (size_t i = 0; i < m->cnt; i++) {
 		const struct run *r = &m->runs[i];
 		int64_t len;
 
@@ -337,7 +333,6 @@ static void check_window(struct machine *m, struct analysis *a, int64_t from, in
 	struct sums all = { 0 }, want;
 	struct rows r;
 	char sql[300];
-	unsigned int i;
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT u.t_ns, u.t_end_ns, u.cpu, t.tid, u.type, u.vector, u.runs, u.run_ns,"
@@ -345,7 +340,7 @@ static void check_window(struct machine *m, struct analysis *a, int64_t from, in
 		 " LEFT JOIN threads AS t USING (utid)",
 		 (long long)from, (long long)to, (long long)every, by);
 	rows_sql(&r, a, sql);
-	for (i = 0; i < r.row_cnt; i++) {
+	for (unsigned int i = 0; i < r.row_cnt; i++) {
 		want = expect(m, rows_int(&r, i, 0), rows_int(&r, i, 1),
 			      !strcmp(by, "cpu") ? rows_int(&r, i, 2) : -1,
 			      !strcmp(by, "thread") ? rows_int(&r, i, 3) : -1,
@@ -456,18 +451,6 @@ static void finish_by_hand(struct machine *m)
 		fail_msg("%s", e.text);
 }
 
-static int64_t one(struct machine *m, const char *sql)
-{
-	struct rows r;
-	int64_t v;
-
-	rows_sql(&r, m->plain, sql);
-	assert_int_equal(r.row_cnt, 1);
-	v = rows_int(&r, 0, 0);
-	rows_done(&r);
-	return v;
-}
-
 /*
  * A soft interrupt of 1000 ns interrupts 100, and a handler of 300 ns interrupts it; idle is
  * interrupted for 50 ns.
@@ -484,153 +467,124 @@ static void put_nested(struct gen *g)
 
 UNIT_TEST(test_inner_time_is_not_the_outer_ones)
 {
-	struct machine m;
-
-	open_by_hand(&m);
-	put_nested(m.g);
-	gen_slice(m.g, T0 + MS);
-	finish_by_hand(&m);
-	assert_int_equal(
-		one(&m, "SELECT run_ns FROM irq_usage() WHERE type = 'softirq' AND vector = 3"),
-		700);
-	assert_int_equal(one(&m, "SELECT run_max_ns FROM irq_usage() WHERE type = 'softirq'"), 700);
-	assert_int_equal(
-		one(&m, "SELECT run_ns FROM irq_usage() WHERE type = 'irq' AND vector = 36"), 300);
-	assert_int_equal(one(&m, "SELECT run_ns FROM irq_usage(1100, 1300) WHERE type = 'softirq'"),
-			 100);
-	assert_int_equal(one(&m, "SELECT count(*) FROM irq_usage(1100, 1300) WHERE runs"), 0);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 0);
-	assert_int_equal(
-		one(&m,
-		    "SELECT irq_name('softirq', 3) = 'NET_RX' AND irq_name('local', 1) = 'timer'"),
-		1);
-	close_machine(&m);
+	open_by_hand(&it);
+	put_nested(it.g);
+	gen_slice(it.g, T0 + MS);
+	finish_by_hand(&it);
+	rows_want(it.plain, 700, "SELECT run_ns FROM irq_usage() WHERE type = 'softirq' AND vector "
+		  "= 3");
+	rows_want(it.plain, 700, "SELECT run_max_ns FROM irq_usage() WHERE type = 'softirq'");
+	rows_want(it.plain, 300, "SELECT run_ns FROM irq_usage() WHERE type = 'irq' AND vector = "
+		  "36");
+	rows_want(it.plain, 100, "SELECT run_ns FROM irq_usage(1100, 1300) WHERE type = 'softirq'");
+	rows_want(it.plain, 0, "SELECT count(*) FROM irq_usage(1100, 1300) WHERE runs");
+	rows_want(it.plain, 0, "SELECT sum(broken) FROM irq_usage()");
+	rows_want(it.plain, 1, "SELECT irq_name('softirq', 3) = 'NET_RX' AND irq_name('local', 1) "
+		  "= 'timer'");
 }
 
 UNIT_TEST(test_cpu_view_has_the_part_in_interrupts)
 {
 	struct report_request q = { .view = "cpu" };
-	struct machine m;
 	struct rows r;
 
-	open_by_hand(&m);
-	put_nested(m.g);
-	gen_slice(m.g, T0 + MS);
-	finish_by_hand(&m);
+	open_by_hand(&it);
+	put_nested(it.g);
+	gen_slice(it.g, T0 + MS);
+	finish_by_hand(&it);
 	q.from_ns = T0;
 	q.to_ns = T0 + MS;
-	rows_report(&r, m.plain, &q);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "pid")), 100);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "oncpu_ns")), MS - 10);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "irq_ns")), 300);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "softirq_ns")), 700);
+	rows_report(&r, it.plain, &q);
+	rows_cells(&r, 0, "pid oncpu_ns irq_ns softirq_ns", 100, MS - 10, 300, 700);
 	rows_done(&r);
 	q.by = 1u << REPORT_BY_CPU;
-	rows_report(&r, m.plain, &q);
+	rows_report(&r, it.plain, &q);
 	assert_int_equal(r.row_cnt, 2);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "oncpu_ns")), MS - 10);
-	assert_int_equal(rows_int(&r, 0, rows_col(&r, "softirq_ns")), 700);
-	assert_int_equal(rows_int(&r, 1, rows_col(&r, "irq_ns")), 50);
-	assert_int_equal(rows_int(&r, 1, rows_col(&r, "idle_ns")), MS);
+	rows_cells(&r, 0, "oncpu_ns softirq_ns", MS - 10, 700);
+	rows_cells(&r, 1, "irq_ns idle_ns", 50, MS);
 	rows_done(&r);
-	close_machine(&m);
 }
 
 UNIT_TEST(test_cpu_view_does_not_say_0_of_what_was_not_recorded)
 {
 	struct report_request q = { .view = "cpu" };
-	struct machine m;
 	struct rows r;
 
-	open_by_hand(&m);
-	gen_slice(m.g, T0 + MS);
-	finish_by_hand(&m);
+	open_by_hand(&it);
+	gen_slice(it.g, T0 + MS);
+	finish_by_hand(&it);
 	q.from_ns = T0;
 	q.to_ns = T0 + MS;
-	rows_report(&r, m.plain, &q);
+	rows_report(&r, it.plain, &q);
 	assert_int_equal(r.row_cnt, 1);
 	assert_int_equal(r.values[rows_col(&r, "irq_ns")].type, VALUE_NULL);
 	assert_int_equal(r.values[rows_col(&r, "softirq_ns")].type, VALUE_NULL);
 	rows_done(&r);
 	q.view = "irq";
-	rows_report(&r, m.plain, &q);
+	rows_report(&r, it.plain, &q);
 	assert_int_equal(r.row_cnt, 0);
 	rows_done(&r);
-	close_machine(&m);
 }
 
 UNIT_TEST(test_lost_partner_is_counted_without_time)
 {
-	struct machine m;
-
-	open_by_hand(&m);
+	open_by_hand(&it);
 	/*
 	 * An exit without entry; an entry with a lost exit, so that the time of the interrupted one
 	 * is unknown.
 	 */
-	gen_irq(m.g, T0 + 100, 0, 100, WIRE_IRQ_EXIT, 36);
-	gen_irq(m.g, T0 + 1000, 0, 100, WIRE_SOFTIRQ_ENTRY, 3);
-	gen_irq(m.g, T0 + 1200, 0, 100, WIRE_IRQ_ENTRY, 36);
-	gen_irq(m.g, T0 + 2000, 0, 100, WIRE_SOFTIRQ_EXIT, 3);
+	gen_irq(it.g, T0 + 100, 0, 100, WIRE_IRQ_EXIT, 36);
+	gen_irq(it.g, T0 + 1000, 0, 100, WIRE_SOFTIRQ_ENTRY, 3);
+	gen_irq(it.g, T0 + 1200, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_irq(it.g, T0 + 2000, 0, 100, WIRE_SOFTIRQ_EXIT, 3);
 	/* another thread is interrupted: this one is over, whenever that was */
-	gen_irq(m.g, T0 + 3000, 0, 100, WIRE_IRQ_ENTRY, 36);
-	gen_switch(m.g, T0 + 4000, 0, 100, 0, 0);
-	gen_irq(m.g, T0 + 5000, 0, 0, WIRE_IRQ_ENTRY, 36);
-	gen_irq(m.g, T0 + 5100, 0, 0, WIRE_IRQ_EXIT, 36);
-	gen_slice(m.g, T0 + MS);
-	finish_by_hand(&m);
-	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 100);
-	assert_int_equal(one(&m, "SELECT sum(runs) FROM irq_usage()"), 1);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 4);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage(0, 500)"), 1);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage(1000, 1001)"), 1);
-	close_machine(&m);
+	gen_irq(it.g, T0 + 3000, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_switch(it.g, T0 + 4000, 0, 100, 0, 0);
+	gen_irq(it.g, T0 + 5000, 0, 0, WIRE_IRQ_ENTRY, 36);
+	gen_irq(it.g, T0 + 5100, 0, 0, WIRE_IRQ_EXIT, 36);
+	gen_slice(it.g, T0 + MS);
+	finish_by_hand(&it);
+	rows_want(it.plain, 100, "SELECT sum(run_ns) FROM irq_usage()");
+	rows_want(it.plain, 1, "SELECT sum(runs) FROM irq_usage()");
+	rows_want(it.plain, 4, "SELECT sum(broken) FROM irq_usage()");
+	rows_want(it.plain, 1, "SELECT sum(broken) FROM irq_usage(0, 500)");
+	rows_want(it.plain, 1, "SELECT sum(broken) FROM irq_usage(1000, 1001)");
 }
 
 /* Flips a bit in the middle of a block. */
 static void damage_block(struct machine *m, size_t block)
 {
 	const struct trace_block *b = trace_block_at(m->trace, block);
-	char file[160];
-	uint8_t byte;
-	int fd;
 
-	snprintf(file, sizeof(file), "%s/%s", m->path, b->file);
-	fd = open(file, O_RDWR);
-	assert_int_equal(pread(fd, &byte, 1, (off_t)(b->offset + b->bytes / 2)), 1);
-	byte ^= 1;
-	assert_int_equal(pwrite(fd, &byte, 1, (off_t)(b->offset + b->bytes / 2)), 1);
-	close(fd);
+	file_flip(file_in(m->path, "%s", b->file), b->offset + b->bytes / 2, 1);
 }
 
 /* An interrupt that is open before a damaged block may have ended and begun again inside it. */
 UNIT_TEST(test_an_interrupt_over_a_hole_is_not_one)
 {
 	struct err e = { "" };
-	struct machine m;
 
-	open_by_hand(&m);
-	gen_irq(m.g, T0 + 1000, 0, 100, WIRE_IRQ_ENTRY, 36);
-	gen_slice(m.g, T0 + MS);
+	open_by_hand(&it);
+	gen_irq(it.g, T0 + 1000, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_slice(it.g, T0 + MS);
 	for (unsigned int i = 0; i < 50; i++)
-		gen_switch(m.g, T0 + MS + 1000 * (1 + i), 1, i & 1 ? 100 : 0, i & 1 ? 0 : 100, 0);
-	gen_slice(m.g, T0 + 2 * MS);
-	gen_irq(m.g, T0 + 2 * MS + 500, 0, 100, WIRE_IRQ_EXIT, 36);
-	gen_slice(m.g, T0 + 3 * MS);
-	finish_by_hand(&m);
-	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 2 * MS - 500);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 0);
-	damage_block(&m, 1);
-	analysis_close(m.plain);
-	trace_close(m.trace);
-	if (trace_open(&m.trace, m.path, &e) < 0 || analysis_open(&m.plain, m.trace, &e) < 0)
+		gen_switch(it.g, T0 + MS + 1000 * (1 + i), 1, i & 1 ? 100 : 0, i & 1 ? 0 : 100, 0);
+	gen_slice(it.g, T0 + 2 * MS);
+	gen_irq(it.g, T0 + 2 * MS + 500, 0, 100, WIRE_IRQ_EXIT, 36);
+	gen_slice(it.g, T0 + 3 * MS);
+	finish_by_hand(&it);
+	rows_want(it.plain, 2 * MS - 500, "SELECT sum(run_ns) FROM irq_usage()");
+	rows_want(it.plain, 0, "SELECT sum(broken) FROM irq_usage()");
+	damage_block(&it, 1);
+	analysis_close(it.plain);
+	trace_close(it.trace);
+	if (trace_open(&it.trace, it.path, &e) < 0 || analysis_open(&it.plain, it.trace, &e) < 0)
 		fail_msg("%s", e.text);
-	one(&m, "SELECT count(*) FROM switches");	/* finds the damage */
-	analysis_close(m.plain);
-	assert_int_equal(analysis_open(&m.plain, m.trace, &e), 0);
-	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 0);
-	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 2);
-	close_machine(&m);
+	rows_one(it.plain, "SELECT count(*) FROM switches");	/* finds the damage */
+	analysis_close(it.plain);
+	assert_int_equal(analysis_open(&it.plain, it.trace, &e), 0);
+	rows_want(it.plain, 0, "SELECT sum(run_ns) FROM irq_usage()");
+	rows_want(it.plain, 2, "SELECT sum(broken) FROM irq_usage()");
 }
 
-UNIT_TESTS
+UNIT_TESTS_END(close_machine, it)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Marks of a trace: in order of time, and numbered by name. */
-#include <stdio.h>
-
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
 
-#define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
 
@@ -30,16 +27,14 @@ UNIT_TEST(test_marks_of_one_name_are_numbered_in_order_of_time)
 	gen_slice(m.g, AT(10));
 	gen_mark(m.g, AT(8), "test");
 	gen_mark(m.g, AT(15), "build");
-	gen_slice(m.g, AT(20));
-	made_open(&m);
-	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM marks"), 4);
+	made_finish(&m, AT(20));
+	rows_want(m.a, 4, "SELECT count(*) FROM marks");
 	for (unsigned int i = 0; i < 4; i++) {
 		const struct trace_mark *mark =
 			trace_mark_find(m.t, wanted[i].name, wanted[i].nr);
 
-		assert_int_equal(rows_one(m.a, "SELECT nr FROM marks "
-					       "WHERE ts_ns = %llu AND name = '%s'",
-					  wanted[i].at_ms * MS, wanted[i].name), wanted[i].nr);
+		rows_want(m.a, wanted[i].nr, "SELECT nr FROM marks WHERE ts_ns = %llu AND name = "
+			  "'%s'", wanted[i].at_ms * MS, wanted[i].name);
 		assert_non_null(mark);
 		assert_int_equal(mark->ts_ns, AT(wanted[i].at_ms));
 	}

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* User space addresses are found by process, address and time, in any order of arrival. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"

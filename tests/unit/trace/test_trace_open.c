@@ -5,33 +5,25 @@
  * the same in the next block is returned once.
  */
 #include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "format/columns.h"
 #include "store/chunk_scan.h"
 #include "tests/unit/gen/made_trace.h"
 #include "trace/trace_read.h"
+#include "tests/unit/unit_test.h"
 
-static void test_descriptor_0_is_given_back(void **state)
+static struct made_trace made;
+
+UNIT_TEST(test_descriptor_0_is_given_back)
 {
 	int kept = fcntl(0, F_DUPFD_CLOEXEC, 3);
-	struct made_trace m;
 	struct trace *t;
 
-	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 1000 });
-	gen_snap(m.g, 1000, 0, 100, 100, 1, "task");
-	gen_slice(m.g, 2000);
-	made_open(&m);
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 1000 });
+	gen_snap(made.g, 1000, 0, 100, 100, 1, "task");
+	made_finish(&made, 2000);
 	close(0);
-	assert_int_equal(trace_open(&t, m.path, NULL), 0);
+	assert_int_equal(trace_open(&t, made.path, NULL), 0);
 	assert_int_not_equal(fcntl(0, F_GETFD), -1);
 	trace_close(t);
 	assert_int_equal(fcntl(0, F_GETFD), -1);
@@ -39,7 +31,6 @@ static void test_descriptor_0_is_given_back(void **state)
 		assert_int_equal(dup2(kept, 0), 0);
 		close(kept);
 	}
-	made_close(&m);
 }
 
 /* Blocks of 100 events or so, each in a file of its own. */
@@ -70,26 +61,23 @@ static unsigned int open_files(void)
 }
 
 /* Blocks of many files are read one after the other, and one file at a time is open. */
-static void test_one_file_is_open_at_a_time(void **state)
+UNIT_TEST(test_one_file_is_open_at_a_time)
 {
 	unsigned int before;
 	struct event_cursor *c;
 	const struct event *ev;
-	struct made_trace m;
 	uint64_t events = 0;
 
-	(void)state;
-	make_files(&m, 40);
-	assert_string_not_equal(trace_block_at(m.t, 39)->file, trace_block_at(m.t, 0)->file);
+	make_files(&made, 40);
+	assert_string_not_equal(trace_block_at(made.t, 39)->file, trace_block_at(made.t, 0)->file);
 	before = open_files();
-	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
+	assert_int_equal(event_cursor_open(&c, made.t, ~0u, 0, UINT64_MAX, NULL), 0);
 	while (event_cursor_next(c, &ev, NULL) > 0) {
 		events++;
 		assert_in_range(open_files(), before, before + 1);
 	}
 	assert_true(events > 3000);
 	event_cursor_close(c);
-	made_close(&m);
 }
 
 struct taken {
@@ -111,7 +99,7 @@ static int take_range(void *ctx, const struct kind_columns *k, uint32_t row, uin
 }
 
 /* Ranges before growing times contain each event once, no later than its time. */
-static void test_ranges_have_the_events(void **state)
+UNIT_TEST(test_ranges_have_the_events)
 {
 	struct taken in_order = { 0 }, x = { 0 };
 	struct event_cursor *c;
@@ -119,7 +107,6 @@ static void test_ranges_have_the_events(void **state)
 	struct made_trace m;
 	uint64_t early = 0;
 
-	(void)state;
 	make_files(&m, 40);
 	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
 	while (event_cursor_next(c, &ev, NULL) > 0) {
@@ -147,7 +134,7 @@ static void test_ranges_have_the_events(void **state)
 }
 
 /* The files at a trace's end that are gone are named, each once. */
-static void test_files_that_are_gone_are_named(void **state)
+UNIT_TEST(test_files_that_are_gone_are_named)
 {
 	for (unsigned int gone = 0; gone < 4; gone++) {
 		const struct trace_damage *d;
@@ -156,7 +143,6 @@ static void test_files_that_are_gone_are_named(void **state)
 		uint64_t last;
 		size_t cnt;
 
-		(void)state;
 		make_files(&m, 10);
 		last = trace_get_number(m.t, "span.last_file");
 		assert_true(last > 5);
@@ -180,19 +166,17 @@ static void test_files_that_are_gone_are_named(void **state)
 }
 
 /* Group 77 has the same quota all the time, in three blocks. */
-static void test_a_quota_that_stays_the_same_is_one(void **state)
+UNIT_TEST(test_a_quota_that_stays_the_same_is_one)
 {
 	const struct trace_quota *q;
-	struct made_trace m;
 	size_t cnt, of_77 = 0;
 
-	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 1000, .quotas = true });
-	gen_snap(m.g, 1000, 0, 100, 100, 1, "task");
+	made_begin(&made, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 1000, .quotas = true });
+	gen_snap(made.g, 1000, 0, 100, 100, 1, "task");
 	for (uint64_t to_ns = 2000; to_ns <= 4000; to_ns += 1000)
-		gen_slice(m.g, to_ns);
-	made_open(&m);
-	q = trace_quotas(m.t, &cnt);
+		gen_slice(made.g, to_ns);
+	made_open(&made);
+	q = trace_quotas(made.t, &cnt);
 	for (size_t i = 0; i < cnt; i++)
 		if (q[i].cgroup_id == 77) {
 			of_77++;
@@ -200,18 +184,6 @@ static void test_a_quota_that_stays_the_same_is_one(void **state)
 			assert_int_equal(q[i].to_ns, 4000);
 		}
 	assert_int_equal(of_77, 1);
-	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_descriptor_0_is_given_back),
-		cmocka_unit_test(test_one_file_is_open_at_a_time),
-		cmocka_unit_test(test_ranges_have_the_events),
-		cmocka_unit_test(test_files_that_are_gone_are_named),
-		cmocka_unit_test(test_a_quota_that_stays_the_same_is_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS_END(made_close, made)
