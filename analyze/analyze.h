@@ -24,6 +24,12 @@ struct analysis;
 
 void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch);
 
+/*
+ * Keeps the rows of small tables after a report, for the following reports, which must have the
+ * same request. False: drops these rows, and keeps no more.
+ */
+void analysis_keep_rows(struct analysis *a, bool keeps);
+
 /* t must outlive the analysis and is not closed with it. */
 int analysis_open(struct analysis **ret, struct trace *t, struct err *e);
 void analysis_close(struct analysis *a);

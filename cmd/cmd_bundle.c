@@ -252,7 +252,7 @@ static int put_value(FILE *f, const char *key, const char *value)
 }
 
 /* Writes kernel, CPUs, memory, mounts and versions as lines "key=value". */
-static int put_environment(FILE *f, struct trace *t, struct err *e)
+static int put_environment(FILE *f, struct trace *t, struct analysis *a, struct err *e)
 {
 	static const char *const keys[] = {
 		"host",	      "kernel.release", "kernel.version", "machine",  "cpu.model",
@@ -268,30 +268,29 @@ static int put_environment(FILE *f, struct trace *t, struct err *e)
 }
 
 /* Writes `report summary` of the whole trace. */
-static int put_summary(FILE *f, struct trace *t, enum render_format format, struct err *e)
+static int put_summary(FILE *f, struct trace *t, struct analysis *a, enum render_format format,
+		       struct err *e)
 {
 	const struct report_request q = { .view = "summary",
 					  .from_ns = trace_start_ns(t),
 					  .to_ns = trace_end_ns(t) };
 	struct render_options o = { .format = format, .human = true, .out = f };
-	struct analysis *a = NULL;
 	struct render *render = NULL;
-	int r = analysis_open(&a, t, e);
+	int r = render_new(&render, &o);
 
-	if (r == 0 && render_new(&render, &o) < 0)
-		r = err_set(e, -ENOMEM, "out of memory");
-	r = r ?: analysis_report(a, &q, render_sink(render), e);
+	if (r < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = analysis_report(a, &q, render_sink(render), e);
 	render_free(render);
-	analysis_close(a);
 	return r;
 }
 
-static int put_csv(FILE *f, struct trace *t, struct err *e)
+static int put_csv(FILE *f, struct trace *t, struct analysis *a, struct err *e)
 {
-	return put_summary(f, t, RENDER_CSV, e);
+	return put_summary(f, t, a, RENDER_CSV, e);
 }
 
-static int put_table(FILE *f, struct trace *t, struct err *e)
+static int put_table(FILE *f, struct trace *t, struct analysis *a, struct err *e)
 {
 	uint64_t from = trace_start_ns(t), to = trace_end_ns(t);
 	char missing[400];
@@ -301,11 +300,11 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 	fprintf(f, "%s from %s, %s%s\n\n", say_duration(to - from),
 		say_wall(trace_real_ns(t, from), false),
 		missing[0] ? "INCOMPLETE: " : "complete", missing);
-	return put_summary(f, t, RENDER_TABLE, e);
+	return put_summary(f, t, a, RENDER_TABLE, e);
 }
 
 /* Writes README.txt, for the recipient of the bundle. */
-static int put_readme(FILE *f, struct trace *t, struct err *e)
+static int put_readme(FILE *f, struct trace *t, struct analysis *a, struct err *e)
 {
 	uint64_t from = trace_start_ns(t);
 
@@ -331,11 +330,11 @@ static int put_readme(FILE *f, struct trace *t, struct err *e)
 	return 0;
 }
 
-static int add_texts(struct members *m, struct trace *t, struct err *e)
+static int add_texts(struct members *m, struct trace *t, struct analysis *a, struct err *e)
 {
 	static const struct {
 		const char *name;
-		int (*put)(FILE *f, struct trace *t, struct err *e);
+		int (*put)(FILE *f, struct trace *t, struct analysis *a, struct err *e);
 	} texts[] = {
 		{ "README.txt", put_readme },
 		{ "environment.txt", put_environment },
@@ -344,28 +343,34 @@ static int add_texts(struct members *m, struct trace *t, struct err *e)
 	};
 	int r = 0;
 
+	/* both summaries have the same rows */
+	analysis_keep_rows(a, true);
 	for (unsigned int i = 0; i < sizeof(texts) / sizeof(texts[0]) && r == 0; i++) {
 		struct bundle_member *v = &m->v[m->cnt++];
 		char *data = NULL;
 		FILE *f = open_memstream(&data, &v->bytes);
 
-		r = f ? texts[i].put(f, t, e) : -ENOMEM;
+		r = f ? texts[i].put(f, t, a, e) : -ENOMEM;
 		if (f && fclose(f) && r == 0)
 			r = -ENOMEM;
 		v->name = texts[i].name;
 		v->data = data;
 	}
+	analysis_keep_rows(a, false);
 	return r;
 }
 
+#define PAGE_NAME "report.html"
+
 /* Adds report.html: `export --to html` of the whole trace. */
-static int add_page(struct members *m, struct trace *t, const char *page_of, struct err *e)
+static int add_page(struct members *m, struct trace *t, struct analysis *a, const char *page_of,
+		    struct err *e)
 {
 	struct bundle_member *v = &m->v[m->cnt];
 	char *data = NULL, missing[400];
-	struct page_request q = { .trace = t, .path = page_of, .from_ns = trace_start_ns(t),
-				  .to_ns = trace_end_ns(t), .missing = missing };
-	struct analysis *a = NULL;
+	struct page_request q = { .trace = t, .path = page_of, .analysis = a,
+				  .from_ns = trace_start_ns(t), .to_ns = trace_end_ns(t),
+				  .missing = missing };
 	FILE *f;
 	int r;
 
@@ -373,47 +378,61 @@ static int add_page(struct members *m, struct trace *t, const char *page_of, str
 		return 0;
 	input_is_complete(t, report_view_find("page")->needs, q.from_ns, q.to_ns, missing,
 			  sizeof(missing));
-	r = analysis_open(&a, t, e);
-	q.analysis = a;
-	f = r < 0 ? NULL : open_memstream(&data, &v->bytes);
-	if (f)
-		r = page_write(&q, f, e);
-	else if (!r)
-		r = err_set(e, -ENOMEM, "out of memory");
+	f = open_memstream(&data, &v->bytes);
+	r = f ? page_write(&q, f, e) : err_set(e, -ENOMEM, "out of memory");
 	if (f && fclose(f) && r == 0)
 		r = err_set(e, -ENOMEM, "out of memory");
-	analysis_close(a);
-	v->name = "report.html";
+	v->name = PAGE_NAME;
 	v->data = data;
 	m->cnt++;
 	return r;
 }
 
+static void drop_last(struct members *m)
+{
+	const struct bundle_member *v = &m->v[--m->cnt];
+
+	free((void *)v->path);
+	free((void *)v->data);
+}
+
+static int zip_write(const char *zip, const char *folder, const struct trace *t,
+		     const struct members *m, uint64_t *ret_bytes, struct err *e)
+{
+	(void)unlink(zip);
+	return bundle_write(zip, folder, m->v, m->cnt,
+			    (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
+			    ret_bytes, e);
+}
+
 /*
  * Makes the zip file of t, which is the trace in the directory dir. All members are in folder.
  * *ret_bytes: size of the zip file. Texts are safe for a terminal, and contain no environment
- * variables. page_of: name of the trace in commands on the page; NULL: no report.html. Without the
- * library of charts, report.html is left out, too.
+ * variables. page_of: name of the trace in commands on the page. The page is left out if
+ * *ret_no_page is set; with it, the zip file may exceed max_bytes, and then *ret_no_page is set:
+ * the page is left out first, since it can be made again from the trace.
  */
 static int zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
-		    const char *page_of, uint64_t *ret_bytes, struct err *e)
+		    const char *page_of, uint64_t max_bytes, bool *ret_no_page,
+		    uint64_t *ret_bytes, struct err *e)
 {
 	struct members *m = calloc(1, sizeof(*m));
+	struct analysis *a = NULL;
 	int r = m ? add_trace(m, dir, e) : -ENOMEM;
 
-	r = r ?: add_texts(m, t, e);
-	if (r == 0 && page_of && page_is_built())
-		r = add_page(m, t, page_of, e);
-	if (r == 0) {
-		(void)unlink(zip);
-		r = bundle_write(zip, folder, m->v, m->cnt,
-				 (int64_t)(trace_real_ns(t, trace_end_ns(t)) / UNITS_NS_PER_S),
-				 ret_bytes, e);
+	r = r ?: analysis_open(&a, t, e) ?: add_texts(m, t, a, e);
+	if (r == 0 && !*ret_no_page && page_is_built())
+		r = add_page(m, t, a, page_of, e);
+	analysis_close(a);
+	r = r ?: zip_write(zip, folder, t, m, ret_bytes, e);
+	if (r == 0 && *ret_bytes > max_bytes && !*ret_no_page) {
+		*ret_no_page = true;
+		if (!strcmp(m->v[m->cnt - 1].name, PAGE_NAME))
+			drop_last(m);
+		r = zip_write(zip, folder, t, m, ret_bytes, e);
 	}
-	for (size_t i = 0; m && i < m->cnt; i++) {
-		free((void *)m->v[i].path);
-		free((void *)m->v[i].data);
-	}
+	while (m && m->cnt)
+		drop_last(m);
 	free(m);
 	return r;
 }
@@ -572,13 +591,8 @@ static int make_once(struct bundle_job *j, struct err *e)
 	if (r < 0)
 		return r;
 	/* only the bundle's base name: the page must not disclose directories of this machine */
-	r = zip_make(j->zip, j->folder, j->new_trace, t,
-			    j->no_page ? NULL : basename(j->output), &j->zip_bytes, e);
-	/* the page is left out first, since it can be made again from the trace */
-	if (r == 0 && j->zip_bytes > j->max_bytes && !j->no_page) {
-		j->no_page = true;
-		r = zip_make(j->zip, j->folder, j->new_trace, t, NULL, &j->zip_bytes, e);
-	}
+	r = zip_make(j->zip, j->folder, j->new_trace, t, basename(j->output), j->max_bytes,
+		     &j->no_page, &j->zip_bytes, e);
 	trace_close(t);
 	return r;
 }

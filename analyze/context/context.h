@@ -76,6 +76,7 @@ struct analysis {
 	uint32_t direct_kinds;
 	struct source_lines *lines;	/* NULL: code is shown without source lines */
 	bool has_raw_frames;	/* stacks are shown with frames of interpreters */
+	struct scan_memo *memo;	/* rows kept from report to report; NULL: none (table.h) */
 	/* rows made by scans without a key, in any thread; for tests */
 	_Atomic uint64_t rows_made;
 	_Atomic bool is_given_up;

@@ -182,6 +182,7 @@ void analysis_close(struct analysis *a)
 	analysis_close(a->helper);
 	trace_close(a->helper_trace);
 	statement_forget_all(a);
+	scan_memo_free(a->memo);
 	sqlite3_close_v2(a->db);
 	index_free(a->index);
 	drop_trace(a);

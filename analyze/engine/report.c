@@ -1088,7 +1088,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	f.with_pseudo = by == KEY(CPU);
 	f.workload_only = context_workload_only(a);
 	q.needs = v->needs;
-	q.memo = scan_memo_new();
+	q.memo = a->memo ? a->memo : scan_memo_new();
 	ret = question_begin(&q, a, &f);
 	if (ret < 0)
 		ret = err_set(e, ret, "out of memory");
@@ -1099,8 +1099,15 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 					      run_view(a, r, v, by, sink, e);
 	question_end(&q, a);
 	free(q.unowned.bins);
-	scan_memo_free(q.memo);
+	if (q.memo != a->memo)
+		scan_memo_free(q.memo);
 	return ret;
+}
+
+void analysis_keep_rows(struct analysis *a, bool keeps)
+{
+	scan_memo_free(a->memo);
+	a->memo = keeps ? scan_memo_new() : NULL;
 }
 
 struct request_cnt analysis_unowned(struct analysis *a, const struct report_request *r)

@@ -4,6 +4,7 @@
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"
+#include "trace/trace_state.h"
 
 #define T0 (1000 * MS)
 #define DEV 0x800000
@@ -121,6 +122,40 @@ UNIT_TEST(test_a_throttled_period_is_of_the_window_in_which_its_wait_ends)
 	assert_int_equal(periods(&m, 0, 50), 0);
 	assert_int_equal(periods(&m, 50, 100), 1);
 	assert_int_equal(periods(&m, 51, 100), 0);
+	made_close(&m);
+}
+
+static uint64_t blocks_of_summary(struct made_trace *m, struct rows *r)
+{
+	const struct report_request q = made_request(m, "summary");
+	uint64_t before = atomic_load(&m->t->decoded_blocks);
+
+	rows_report(r, m->a, &q);
+	return atomic_load(&m->t->decoded_blocks) - before;
+}
+
+UNIT_TEST(test_kept_rows_answer_a_second_summary)
+{
+	struct rows first, r;
+	struct made_trace m;
+	uint64_t cnt;
+
+	make(&m);
+	cnt = blocks_of_summary(&m, &first);
+	assert_true(cnt > 10);
+	analysis_keep_rows(m.a, true);
+	assert_int_equal(blocks_of_summary(&m, &r), cnt);
+	rows_compare(&r, &first);
+	rows_done(&r);
+	/* only tables of events are read again */
+	assert_int_equal(blocks_of_summary(&m, &r), 3);
+	rows_compare(&r, &first);
+	rows_done(&r);
+	analysis_keep_rows(m.a, false);
+	assert_int_equal(blocks_of_summary(&m, &r), cnt);
+	rows_compare(&r, &first);
+	rows_done(&r);
+	rows_done(&first);
 	made_close(&m);
 }
 
