@@ -17,7 +17,6 @@
 #include "model/live_objects.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
-#include "analyze/context/object_text.h"
 #include "analyze/engine/unowned.h"
 #include "analyze/engine/report_view.h" /* defines macros with the names of enums in fold/index.h */
 #include "model/thread_states.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "analyze/context/code_text.h"
-#include "analyze/context/object_text.h"
 #include "analyze/export/perfetto.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"

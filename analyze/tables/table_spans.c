@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/context/object_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/engine/table.h"
 #include "analyze/fold/fold_run.h"
 #include "analyze/fold/folds.h"

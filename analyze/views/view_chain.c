@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/context/object_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"

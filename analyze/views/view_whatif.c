@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/context/object_text.h"
+#include "analyze/context/code_text.h"
 #include "analyze/engine/statement.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "analyze/context/object_text.h"
+#include "analyze/context/code_text.h"
 #include "bpf/wire.h"
 #include "edit/trace_redact.h"
 #include "tests/unit/gen/made_trace.h"
