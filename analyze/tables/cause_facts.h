@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cause_facts: types and helpers shared by the rules of causes(): table_causes.c finds causes,
- * cause_together.c adds facts about all threads together. Private to them. Threads: one. Errors: 0
- * or -errno, with the text in c->e.
+ * cause_facts.c adds facts about all threads together. Private to them. Threads: one. Errors: 0 or
+ * -errno, with the text in c->e.
  */
 #pragma once
 
