@@ -17,7 +17,6 @@
 #include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/fold/index.h"
-#include "analyze/page/page_columns.h"
 #include "analyze/page/page_rows.h"
 #include "base/array.h"
 #include "base/buf.h"
