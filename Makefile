@@ -174,7 +174,7 @@ $(B)/alloc_wrappers.h: schema/alloc_wrappers.decl
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -n 's/^[^#].*/"&",/p' schema/alloc_wrappers.decl > $@
 
-$(B)/analyze/fold/allocation_pairs.o: | $(B)/alloc_wrappers.h
+$(B)/analyze/views/view_allocations.o: | $(B)/alloc_wrappers.h
 
 # the tables in documents that are made from declarations; tests/format/run.sh compares them
 documents:
