@@ -127,11 +127,15 @@ const char *libbpf_text(void)
 	return kept;
 }
 
-static struct bpf_link *attach_program(struct bpf_program *prog)
+struct bpf_link *attach_program(struct bpf_program *prog)
 {
+	const char *section = bpf_program__section_name(prog);
+
 	/* libbpf cannot attach programs of handlers that program_queue_register() registers */
 	if (bpf_program__expected_attach_type(prog) == BPF_TRACE_RAW_TP)
 		return bpf_program__attach_trace(prog);
+	if (!strncmp(section, "raw_tp/", 7))
+		return bpf_program__attach_raw_tracepoint(prog, section + 7);
 	return bpf_program__attach(prog);
 }
 

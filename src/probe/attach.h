@@ -34,6 +34,10 @@ struct attached {
 	bool takes_skipped[WIRE_HOOK_MAX];	/* by hook: attach_second() was called */
 };
 
+/* Attaches a program to the hook in its section's name. NULL: sets errno. */
+struct bpf_program;
+struct bpf_link *attach_program(struct bpf_program *prog);
+
 /*
  * Attaches all loaded programs of a mask of sources (SOURCE_BIT). After an error, some are
  * attached.
@@ -57,7 +61,6 @@ void attach_drop_all(struct attached *a);
  * warnings. The verifier removes unreachable code, but checks some
  * instructions before that.
  */
-struct bpf_program;
 struct kernel_info;
 
 /*

@@ -343,7 +343,7 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 	if (!(config->sources & SOURCE_BIT(SOURCE_PAGE)))
 		return;
 	calib->tid = gettid();
-	link = bpf_program__attach(p->skel->progs.page_calibrate);
+	link = attach_program(p->skel->progs.page_calibrate);
 	if (link)
 		err = kernel_find_pages(calib, &p->skel->bss->kernel_vmemmap);
 	bpf_link__destroy(link);

@@ -20,8 +20,12 @@
 
 #define PROGRAMS_MAX 256
 
+/* Kinds of sections: the cookie of their handler. */
+enum { TYPED_TRACEPOINT, ITERATOR, RAW_TRACEPOINT };
+
 struct waiting {
 	struct bpf_program *prog;	/* its descriptor is the stub's */
+	enum bpf_prog_type type;
 	struct bpf_insn *insns;
 	size_t insn_cnt;
 	struct bpf_prog_load_opts opts;	/* its arrays are owned by the object */
@@ -46,7 +50,8 @@ static void clear(void)
 }
 
 /* Moves a program to the queue, and makes libbpf load a stub instead. */
-static int add(struct bpf_program *prog, struct bpf_prog_load_opts *opts, uint32_t btf_id)
+static int add(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
+	       enum bpf_prog_type type, uint32_t btf_id)
 {
 	size_t cnt = bpf_program__insn_cnt(prog);
 	struct waiting *w = &queue.programs[queue.cnt];
@@ -59,6 +64,7 @@ static int add(struct bpf_program *prog, struct bpf_prog_load_opts *opts, uint32
 	memcpy(w->insns, bpf_program__insns(prog), cnt * sizeof(*w->insns));
 	w->insn_cnt = cnt;
 	w->prog = prog;
+	w->type = type;
 	/* opts may be longer than this program's declaration, or shorter */
 	w->opts = (struct bpf_prog_load_opts){
 		.sz = sizeof(w->opts),
@@ -80,7 +86,7 @@ static int add(struct bpf_program *prog, struct bpf_prog_load_opts *opts, uint32
 	return bpf_program__set_insns(prog, stub, sizeof(stub) / sizeof(stub[0]));
 }
 
-static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long is_iterator)
+static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long kind)
 {
 	const char *target = strchr(bpf_program__section_name(prog), '/');
 	char function[64];
@@ -89,20 +95,27 @@ static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
 	if (!target)
 		return -EINVAL;
 	target++;
-	if (is_iterator) {
+	if (kind == RAW_TRACEPOINT)
+		return add(prog, opts, BPF_PROG_TYPE_RAW_TRACEPOINT, 0);
+	if (kind == ITERATOR) {
 		snprintf(function, sizeof(function), "bpf_iter_%s", target);
 		id = kernel_function_id(queue.kernel, function);
 	} else {
 		id = kernel_tracepoint_id(queue.kernel, target);
 	}
-	return id ? add(prog, opts, id) : -ESRCH;
+	return id ? add(prog, opts, BPF_PROG_TYPE_TRACING, id) : -ESRCH;
 }
 
 int program_queue_register(const struct kernel_info *k)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .prog_prepare_load_fn = set_target);
-	LIBBPF_OPTS(libbpf_prog_handler_opts, iterator, .prog_prepare_load_fn = set_target,
-		    .cookie = true);
+	static const struct {
+		const char *section;
+		enum bpf_attach_type attach_type;
+	} kinds[] = {
+		[TYPED_TRACEPOINT] = { "tp_btf/", BPF_TRACE_RAW_TP },
+		[ITERATOR] = { "iter/", BPF_TRACE_ITER },
+		[RAW_TRACEPOINT] = { "raw_tp/", 0 },
+	};
 	static bool registered;
 	int r = 0;
 
@@ -114,11 +127,13 @@ int program_queue_register(const struct kernel_info *k)
 	 * The type is the stub's. It is not tracing, because libbpf reads the kernel's BTF itself
 	 * if an object has a program of that type.
 	 */
-	r = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP,
-					 &tracepoint);
-	if (r >= 0)
-		r = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-						 BPF_TRACE_ITER, &iterator);
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && r >= 0; i++) {
+		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = set_target,
+			    .cookie = (long)i);
+
+		r = libbpf_register_prog_handler(kinds[i].section, BPF_PROG_TYPE_RAW_TRACEPOINT,
+						 kinds[i].attach_type, &opts);
+	}
 	registered = r >= 0;
 	return r < 0 ? r : 0;
 }
@@ -127,8 +142,8 @@ int program_queue_register(const struct kernel_info *k)
 static int load_one(void *ctx, unsigned int i, struct err *e)
 {
 	struct waiting *w = &queue.programs[i];
-	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, bpf_program__name(w->prog), "Dual BSD/GPL",
-			       w->insns, w->insn_cnt, &w->opts);
+	int fd = bpf_prog_load(w->type, bpf_program__name(w->prog), "Dual BSD/GPL", w->insns,
+			       w->insn_cnt, &w->opts);
 	int err = 0;
 
 	(void)ctx;

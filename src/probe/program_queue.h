@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * program_queue: loads the typed programs of a BPF object in several threads.
+ * program_queue: loads the programs of a BPF object in several threads, except uprobes.
  *
  * The verifier takes most of the time of a start, and libbpf loads one program after the other.
- * Therefore libbpf only prepares tracepoint and iterator programs and loads a stub for each; the
- * programs wait in the queue. program_queue_load() loads them and puts each in the place of its
+ * Therefore libbpf only prepares programs of tracepoints and iterators, and loads a stub for each;
+ * the programs wait in the queue. program_queue_load() loads them and puts each in the place of its
  * stub.
  *
  * libbpf looks up the BTF ids of tracepoints and iterators in the kernel's BTF, at fixed paths. The
