@@ -321,10 +321,12 @@ static const struct fold_def *const folds[JOB_CNT] = {
 	[JOB_CARRIED + CHECKPOINT_IRQ] = &fold_carried[CHECKPOINT_IRQ],
 };
 /*
- * For a followed trace, JOB_STATES also makes the parts of JOB_SCHED and JOB_REQUESTS, so that each
- * event is decoded only once. On many CPUs, separate jobs are faster.
+ * If there are few CPUs, JOB_STATES also makes the parts of JOB_SCHED, and for a followed trace
+ * those of JOB_REQUESTS, too, so that each event is decoded only once. On many CPUs, separate jobs
+ * are faster.
  */
-static const struct fold_def *const folds_of_followed[] = { &fold_states, &fold_requests };
+static const struct fold_def *const joined_folds[] = { &fold_states, &fold_requests };
+#define JOINED_CPUS 3	/* most CPUs for which jobs are joined */
 #define JOIN_STATES (1u << JOB_SCHED | 1u << JOB_REQUESTS)
 _Static_assert((int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
 	       "the number of a job of memory is that of its part of a checkpoint");
@@ -506,8 +508,8 @@ static int run_job(void *ctx, unsigned int piece, struct err *e)
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	else if (i == JOB_RATES)
 		ret = index_rates_job(j);
-	else if (j->x->follow && i == JOB_STATES)
-		ret = index_fold_job(j, folds_of_followed, 2, NULL);
+	else if (j->is_joined)
+		ret = index_fold_job(j, joined_folds, j->x->follow ? 2 : 1, NULL);
 	else
 		ret = index_fold_job(j, &folds[i], 1, NULL);
 	zpack_free(j->z);
@@ -525,11 +527,22 @@ static void tell_progress(void *ctx)
 		b->use->progress(b->use->ctx, done, b->total);
 }
 
+/* Returns whether JOB_STATES is to make the parts of JOB_SCHED, too. */
+static bool joins(const struct index *x, uint32_t jobs)
+{
+	return x->follow || (jobs & 1u << JOB_STATES && jobs & 1u << JOB_SCHED &&
+			     x->made_cnt[JOB_SCHED] == x->made_cnt[JOB_STATES] &&
+			     workers_cpu_cnt() <= JOINED_CPUS);
+}
+
 static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t last)
 {
 	uint64_t work_of[JOB_CNT];
+	bool is_joined = joins(x, jobs);
 	unsigned int i, k;
 
+	if (is_joined)
+		jobs &= ~(1u << JOB_SCHED);
 	for (i = 0; i < JOB_CNT; i++) {
 		if (!(jobs & 1u << i))
 			continue;
@@ -541,6 +554,7 @@ static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t la
 									   FOLD_READER_TRACE,
 						 .last = last > x->made_cnt[i] ? last :
 										 x->made_cnt[i],
+						 .is_joined = is_joined && i == JOB_STATES,
 						 .kinds = job_kinds(i),
 						 .stop = &b->workers.stop };
 		work_of[i] = index_events(x, x->made_cnt[i], x->end, job_kinds(i));

@@ -74,6 +74,7 @@ struct index_job {
 	enum fold_reader_start start;
 	/* the tail is the state at the beginning of this interval; none at the trace's end */
 	size_t last;
+	bool is_joined;		/* JOB_STATES, with the parts of JOB_SCHED, too */
 	uint32_t kinds;		/* kinds of events that the job reads */
 	_Atomic uint64_t done_events;	/* progress: number of events in finished intervals */
 	_Atomic bool *stop;	/* set if any job failed */

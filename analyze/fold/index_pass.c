@@ -106,7 +106,8 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 		if (s->def->sums)
 			uses[n].sink = (struct fold_sink){ &s->target, s->def->sums->add };
 	}
-	if (j->x->follow && j->number == JOB_STATES) {
+	/* fold_states of a joined job also has the findings of fold_cpu */
+	if (j->is_joined) {
 		p->shares[0].ran = &p->shares[cnt];
 		uses[0].sink.found = add_found_of_states;
 		add_share(p, &fold_cpu);

@@ -28,15 +28,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static unsigned int thread_cnt(const struct workers *w)
+unsigned int workers_cpu_cnt(void)
 {
-	unsigned int cnt = w->thread_max < w->cnt ? w->thread_max : w->cnt, cpu_cnt;
 	cpu_set_t cpus;
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus))
-		return cnt;	/* the affinity mask exceeds a cpu_set_t */
-	cpu_cnt = (unsigned int)CPU_COUNT(&cpus);
-	return cpu_cnt < cnt ? cpu_cnt : cnt;
+	/* the affinity mask may exceed a cpu_set_t */
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? CPU_SETSIZE :
+							   (unsigned int)CPU_COUNT(&cpus);
+}
+
+static unsigned int thread_cnt(const struct workers *w)
+{
+	unsigned int cnt = w->thread_max < w->cnt ? w->thread_max : w->cnt;
+
+	return workers_cpu_cnt() < cnt ? workers_cpu_cnt() : cnt;
 }
 
 static void wait_for(const struct workers *w, pthread_t thread)

@@ -29,5 +29,7 @@ struct workers {
 	struct err err;
 };
 
+/* Returns the number of CPUs that this process may use. */
+unsigned int workers_cpu_cnt(void);
 /* Waits until all threads have ended. Returns 0 or the result of the first piece that failed. */
 int workers_run(struct workers *w, struct err *e);
