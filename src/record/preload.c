@@ -17,10 +17,10 @@
 #include "base/privilege.h"
 #include "base/atomic_output.h"
 #include "preload/heap_share.h"
+#include "probe/probe.h"
 #include "record/launch.h"
 #include "record/preload.h"
 #include "record/session.h"
-#include "record/tasks/own_pids.h"
 #include "ring/heap_ring.h"
 #include "symbol/elf_symbols.h"
 

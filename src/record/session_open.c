@@ -23,7 +23,6 @@
 #include "record/launch.h"
 #include "record/machine.h"
 #include "record/guard/overhead.h"
-#include "record/tasks/own_pids.h"
 #include "record/session_state.h"
 #include "record/tasks/user_sites.h"
 #include "store/store_writer.h"

@@ -23,7 +23,7 @@
 #include "base/hash_map.h"
 #include "base/privilege.h"
 #include "probe/exec_maps.h"
-#include "record/tasks/own_pids.h"
+#include "probe/probe.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/module_cache.h"
 #include "symbol/perf_map.h"
