@@ -566,7 +566,7 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 		return 0;
 	}
 	name_leader(p);
-	names_kept = rows_wanted / (2 * (p->bins->cnt - 1));
+	names_kept = rows_wanted / 2 / (p->bins->cnt - 1 ?: 1);
 	ret = name_others(p, ranking, n, names_kept < NAMES_KEPT ? names_kept : NAMES_KEPT);
 	free(ranking);
 	return ret;
