@@ -500,10 +500,11 @@ class Waiting:
         self.woken = self.again = None  # when it was woken first, and then again, which tells of a stay that nobody saw
 
 
-def waits_of(switches, wakeups, off, running, starts, end_ns):
+def waits_of(switches, wakeups, off, running, starts, end_ns, ends):
     """
     Per utid the time in which it could run and had no CPU. off: who has none at the start, running: who has one;
-    starts: from_ns of the blocks.
+    starts: from_ns of the blocks; ends: per utid when it exited, which may be before a stay that nobody saw, if the
+    kernel's time of its arrival is late.
     """
     total, left, woken = {}, {}, set()
 
@@ -514,6 +515,8 @@ def waits_of(switches, wakeups, off, running, starts, end_ns):
         # A stay that nobody saw makes the rest of its block unknown.
         if x.again is not None and x.again < ts:
             ts = start_of_block(x.again)
+        if x.since is not None and x.since < ends.get(utid, 0):
+            ts = min(ts, ends[utid])
         if x.since is not None and x.since < ts:
             total[utid] = total.get(utid, 0) + ts - x.since
 
@@ -624,7 +627,8 @@ def main():
             for key in sorted(tasks[table]):
                 # A name may hold what ends a line.
                 f.write(",".join(str(tasks[table][key][i]).replace("\n", " ") for i in keep) + "\n")
-    sums = oncpu, waits_of(rows[1], rows[2], off_cpu, running, starts, before.to_ns), allocated_by(rows)
+    ends = {utid: row[6] for utid, row in tasks[2].items() if row[6]}
+    sums = (oncpu, waits_of(rows[1], rows[2], off_cpu, running, starts, before.to_ns, ends), allocated_by(rows))
     with open(os.path.join(out, "sums.csv"), "w", encoding="ascii") as f:
         for utid in sorted(set().union(*sums)):
             if utid >= FIRST_UTID:
