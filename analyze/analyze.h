@@ -25,8 +25,8 @@ struct analysis;
 void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch);
 
 /*
- * Keeps the rows of small tables after a report, for the following reports, which must have the
- * same request. False: drops these rows, and keeps no more.
+ * keeps: rows of small tables are kept after a report, for later reports with the same request.
+ * False: drops these rows, and keeps no further rows.
  */
 void analysis_keep_rows(struct analysis *a, bool keeps);
 
@@ -44,8 +44,8 @@ int analysis_refresh(struct analysis *a, uint64_t follow_from_ns, struct err *e)
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
 
 /*
- * Makes all parts of the index that any query may need, instead of on first use. It is no error if
- * an index cannot be made.
+ * Makes all parts of the index that any query may need, instead of on first use. Failing to make an
+ * index is not an error.
  */
 int analysis_prepare(struct analysis *a, struct err *e);
 /*
@@ -133,8 +133,8 @@ struct report_request {
 	unsigned int section; /* show only this section of the view, counted from 1; 0: all */
 	bool *ret_has_section; /* set to true if the view has this section */
 	bool histogram;			/* latency: show counts by powers of two instead */
-	bool continues; /* bins: this window follows that of the previous query */
-	bool stacks_apart; /* leaks: show a row per stack, even by site */
+	bool continues; /* bins: the window begins where the window of the previous query ended */
+	bool stacks_apart; /* leaks: show one row per stack, even with the key site */
 	/* io, latency, pattern: merge the rows of [unknown] with different submitters */
 	bool merge_unknown;
 	bool merge_alike; /* spikes: of processes with the same name, show only the largest spike */
@@ -149,7 +149,8 @@ struct report_request {
 	unsigned int slow_pct;	/* why: requests from this percentile on are slow; 0: 99 */
 	/* why: requests of at least this length are slow; 0: use slow_pct */
 	uint64_t slow_ns;
-	const char *without;	/* whatif: causes, one per line; NULL: those of the path */
+	/* whatif: causes to leave out, one per line; NULL: each cause on the path */
+	const char *without;
 	/* requests: number of longest requests to list, one per row; 0: show sums */
 	uint64_t slowest;
 	uint64_t spike_window_ns;	/* length of a spike's window; 0: 100 ms */
@@ -213,8 +214,8 @@ struct export_request {
 int analysis_export_info(struct analysis *a, const struct export_request *r,
 			 const struct row_sink *out);
 /*
- * Returns these rows as texts: pairs of key and value, followed by NULL. Call export_meta_done()
- * even after an error.
+ * Returns the rows of EXPORT_INFO as texts: pairs of key and value, followed by NULL. Call
+ * export_meta_done() even after an error.
  */
 #define EXPORT_META_MAX 40
 struct export_meta {

@@ -146,8 +146,8 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 
 /*
  * Returns the number of innermost frames that belong to the tracepoint and to the recorder's BPF
- * program. In stacks of slab objects these were removed while recording, because the caller was
- * known; in stacks of pages they were not.
+ * program. While recording, these frames were removed from stacks of slab objects, whose caller was
+ * known, but not from stacks of pages.
  */
 static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
@@ -206,9 +206,9 @@ static void module_text(char *to, size_t size, const struct trace_frame *f,
 /* ---- CPython ---- */
 
 /*
- * Removes the interpreter's frames between two Python functions (those with a named trampoline):
- * `between` has the frames since the last Python function, except those of the interpreter, and
- * replaces the frames in the output when the next Python function follows.
+ * Removes the interpreter's frames between two Python functions (functions with a named
+ * trampoline): `between` has the frames since the last Python function, except those of the
+ * interpreter, and replaces the frames in the output when the next Python function follows.
  */
 struct python {
 	size_t end;		/* length of out after the last Python function; 0: none yet */
@@ -384,8 +384,8 @@ static void put_device(const struct trace *t, bool is_block, uint32_t dev,
 }
 
 /*
- * Writes the type of an anonymous file and its descriptor: "epoll 4". The two letters are those of
- * WIRE_OBJECT_ANONYMOUS().
+ * Writes the type of an anonymous file and its descriptor: "epoll 4". WIRE_OBJECT_ANONYMOUS()
+ * defines the two letters.
  */
 static void put_anonymous(uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
@@ -530,7 +530,10 @@ uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s
 	if (call_wake_of(machine, s->call) == CALL_WAKE_FUTEX)
 		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
 	if (wake == CALL_WAKE_WRITE && !call_is_of_kernel_lock(s->call))
-		/* e.g. the freezer's wake-up; but a write may release a kernel lock */
+		/*
+		 * a write can release a lock of the kernel, but no other lock; other waits end e.g.
+		 * by a write to the freezer
+		 */
 		return 0;
 	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;
 }

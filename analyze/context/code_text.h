@@ -98,15 +98,15 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 		 uint64_t object, char ret[OBJECT_TEXT_BYTES]);
 
 /*
- * Returns whether the text is that of a socket whose ends have the same address, and so are both on
- * this machine.
+ * Returns whether the text names a socket whose ends have the same address: both ends are on this
+ * machine.
  */
 bool object_text_is_local(const char *text);
 
 /*
  * Returns the thread that ended a sleep; 0: an interrupt ended it. For a socket whose other end is
  * on the same machine, the kernel delivers data in a soft interrupt during the sender's call, so
- * the thread interrupted by a soft interrupt is returned if it was in a call that sends.
+ * the thread interrupted by a soft interrupt is returned if that thread was in a call that sends.
  */
 uint32_t object_waker(const struct trace *t, enum call_machine machine,
 		      const struct thread_sleep *s);
@@ -143,7 +143,8 @@ void thread_makers_note(struct thread_makers *m, const struct thread_wait *w);
 
 /*
  * Returns the creator of a thread, a dense number: its first waker or, if unknown, the main thread
- * of its process; for a main thread, that of the parent process. 0: unknown. *ret_start_ns: time
- * (CLOCK_MONOTONIC) at which the thread was created, or COMMAND was released; 0: unknown.
+ * of its process; for a main thread, the main thread of the parent process. 0: unknown.
+ * *ret_start_ns: time (CLOCK_MONOTONIC) at which the thread was created, or COMMAND was released;
+ * 0: unknown.
  */
 uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_start_ns);

@@ -34,14 +34,14 @@ struct unowned {
 };
 
 /*
- * The subject of a report. The function that answers creates it and makes it the running question,
- * which tables and SQL functions read. A question may run within another one.
+ * The subject of a report. The function that answers creates the question and makes it the running
+ * one, which tables and SQL functions read. A question may run within another one.
  */
 struct question {
 	struct scope scope;
 	struct loss_needs needs;	/* sources that the answer needs */
 	struct unowned unowned;		/* requests that the answer may lack */
-	const uint64_t *edges;		/* of the bins for WINDOW_OWN_BINS; NULL: none */
+	const uint64_t *edges;		/* edges of the bins for WINDOW_OWN_BINS; NULL: none */
 	size_t edge_cnt;
 	struct scan_memo *memo;	/* rows kept for later statements; NULL: none (table.h) */
 	const struct question *outer;	/* continues when this question ends */
@@ -66,7 +66,10 @@ struct analysis {
 	 */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is declaring its columns, which the guard must allow */
-	/* compiled statements, kept if the analysis follows a trace and so repeats its queries */
+	/*
+	 * compiled statements, kept only if the analysis follows a trace, because it then repeats
+	 * its queries
+	 */
 	struct kept_statement *statements;
 	size_t statement_cnt, statement_cap;
 	struct analysis_index_use index_use;

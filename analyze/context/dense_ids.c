@@ -205,7 +205,10 @@ static int collect_event(struct collect *c, const struct trace_task_event *ev)
 	r = add_named(c, thread, ev);
 	if (r < 0 || !p)
 		return r;
-	/* a thread that calls exec takes the tid of the main thread, in all of its rows */
+	/*
+	 * a thread that calls exec becomes the main thread, and all of its rows have the main
+	 * thread's tid
+	 */
 	if (ev->type == TRACE_TASK_EXEC || (!c->main_of[process] && t->tid == p->pid))
 		c->main_of[process] = thread + 1;
 	return c->main_of[process] == thread + 1 ? add_named(c, d->thread_cnt + process, ev) : 0;

@@ -14,7 +14,7 @@ struct analysis_follow;
  */
 struct analysis_index_use {
 	bool use;
-	bool always;	/* even if the trace is so small that an index saves no time */
+	bool always;	/* use an index even if the trace is so small that it saves no time */
 	bool save;	/* save the index beside the trace, or in the user's cache */
 	/* minimum number of events between two checkpoints for cuts; 0: depends on their size */
 	uint64_t checkpoint_events;

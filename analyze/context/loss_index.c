@@ -128,7 +128,10 @@ void loss_index_done(struct loss_index *x)
 
 /* ---- lists of sources ---- */
 
-/* Returns the next source or class of a list, without its '?'. *ret_if_recorded: it had a '?'. */
+/*
+ * Returns the next source or class of a list, without its '?'. *ret_if_recorded: the word had a
+ * '?'.
+ */
 static struct word next_source(const char **list, bool *ret_if_recorded)
 {
 	struct word w = word_next(list);
@@ -231,7 +234,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint
 	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
 	uint64_t off_ns = 0, done = from_ns;
 
-	/* gaps are sorted by their beginnings; those of several sources may overlap */
+	/* gaps are sorted by their beginnings; gaps of different sources may overlap */
 	for (i = 0; i < cnt && g[i].from_ns < to_ns; i++) {
 		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
 		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
@@ -292,7 +295,7 @@ static void ask_lost(struct ask *a)
 	const struct loss_index *x = a->x;
 
 	for (unsigned int c = 0; c < LOSS_CLASS_CNT; c++) {
-		/* all views use names after their event */
+		/* a lost task event may affect the names in all later rows of any view */
 		bool lasts = a->needs.reach & LOSS_STATE || c == EVENT_CLASS_TASK;
 		uint64_t lost = 0, touch = 0, most = 0, before = 0;
 

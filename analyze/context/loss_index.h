@@ -16,13 +16,14 @@
  *     window, because the state at the window's start may then be wrong;
  *   - LOSS_LEVELS: no needed source was off before the window.
  * The manifest of a cut trace lists the losses and missing parts before the cut's start.
- * Completeness is that of all processes: the process of a lost event is unknown, so a result about
- * some processes is as complete as a result about all.
+ * Completeness does not depend on the selected processes: the process of a lost event is unknown,
+ * so a result about some processes is as complete as a result about all.
  *
  * The time of a loss is known only as an interval of up to about a second. Events count at their
  * time and waits at their end, so a loss counts at the end of its interval; the lost events of
  * adjacent windows add up. If an interval overlaps a window but ends after it, none of the lost
- * events count in the window, but it is not complete. Times are CLOCK_MONOTONIC. Threads: one.
+ * events count in the window, but the window is incomplete. Times are CLOCK_MONOTONIC. Threads:
+ * one.
  */
 #pragma once
 
@@ -73,7 +74,7 @@ struct loss_missing {
 		LOSS_TOO_EARLY,	/* the window begins before the trace */
 		LOSS_TOO_LATE,	/* the window ends after the trace */
 		LOSS_HOLE,	/* no valid block covers [from_ns, to_ns) */
-		LOSS_HOLES,	/* cnt further such holes */
+		LOSS_HOLES,	/* cnt further holes */
 		LOSS_HOLE_EARLIER,	/* a part of the trace before the cut is missing */
 		LOSS_MANIFEST,	/* the recording's manifest is lost: `reason` */
 		/* cnt heaps were not recorded; `what`: pid of one of them, or NULL */
@@ -107,7 +108,7 @@ struct loss_index {
 	unsigned int source_cnt;
 	struct loss_span *holes;	/* times that no valid block covers, in order */
 	size_t hole_cnt;
-	/* number of damages when holes was made; more may be found later */
+	/* number of known damages when `holes` was made; more may be found later */
 	size_t damage_cnt;
 };
 

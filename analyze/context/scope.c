@@ -186,8 +186,8 @@ static uint64_t key_value(struct grouping *g, unsigned int key, const struct gro
 }
 
 /*
- * Finds or adds a group: combines each key with the number of the keys before it; the last number
- * is that of the group.
+ * Finds or adds a group: numbers each pair (key, number found for the keys before it); the number
+ * of the last pair is the group.
  */
 static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t *ret)
 {

@@ -225,6 +225,6 @@ static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 	return w->every_ns ? (ts_ns - w->base_ns) / w->every_ns : 0;
 }
 
-/* Returns the part of a bin that is inside window and span, in CLOCK_MONOTONIC. */
+/* Returns the part of a bin that is inside the window and the trace's span, in CLOCK_MONOTONIC. */
 void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
 		     uint64_t *ret_to_ns);

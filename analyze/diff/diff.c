@@ -437,8 +437,8 @@ static int load_totals(struct side *s, struct err *e)
 /* ---- comparing ---- */
 
 /*
- * Estimates the mean per request of a series. Its noise is that of the means of the bins that have
- * requests.
+ * Estimates the mean per request of a series. Its noise is the variation of the means of all bins
+ * with requests.
  */
 static struct bin_estimate mean_estimate(const struct side *s, const struct totals *d, int series)
 {
@@ -465,8 +465,8 @@ static struct bin_estimate mean_estimate(const struct side *s, const struct tota
 }
 
 /*
- * Estimates a percentile. Its noise is the larger of that of the mean and that of the standard
- * error (binomial) of the percentile's rank.
+ * Estimates a percentile. Its noise is the larger of two: the noise of the mean, and the noise that
+ * follows from the standard error (binomial) of the percentile's rank.
  */
 static struct bin_estimate percentile_estimate(const struct side *s, struct totals *d,
 					       enum diff_metric m)

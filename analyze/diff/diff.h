@@ -115,7 +115,8 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 	     struct err *e);
 
 /*
- * bin_noise: whether the difference of two series is larger than the variation from bin to bin.
+ * bin_noise: decides whether the difference of two series is larger than the variation from bin to
+ * bin.
  *
  * A series is one figure (CPU time, bytes, ...) in consecutive bins of equal length. Its noise is
  * estimated from adjacent bins, s^2 = sum (x[i+1] - x[i])^2 / (2 (n - 1)) (von Neumann 1941), so
@@ -135,9 +136,9 @@ double bin_noise_variance(const double *bins, size_t cnt);
 struct bin_estimate {
 	double value, variance, df;
 };
-/* Estimates the sum of a series; its variance is cnt times that of a bin. */
+/* Estimates the sum of a series; the sum's variance is cnt times the variance of a bin. */
 struct bin_estimate bin_estimate_sum(const double *bins, size_t cnt);
-/* Estimates the largest bin of a series; its variance is that of a bin. */
+/* Estimates the largest bin of a series, with the variance of a single bin. */
 struct bin_estimate bin_estimate_max(const double *bins, size_t cnt);
 
 /* Returns the two-sided p of Student's t, 0 <= p <= 1. df > 0; t may be infinite. */
@@ -151,7 +152,8 @@ double bin_compare(const struct bin_estimate *a, const struct bin_estimate *b);
 
 /*
  * Corrects the p of one of cnt comparisons (Bonferroni). The result is an upper bound of the
- * probability that noise alone makes at least one of them differ that much. Without the correction,
- * 45 % of the comparisons of 60 unchanged figures show a change at a level of 1 %; with it, 1 % do.
+ * probability that noise alone makes at least one comparison differ that much. Without the
+ * correction, 45 % of the comparisons of 60 unchanged figures show a change at a level of 1 %; with
+ * it, 1 % do.
  */
 double bin_corrected(double p, size_t cnt);

@@ -84,8 +84,8 @@ static int find_p(const unsigned int *twice, size_t cnt, size_t n, size_t sum, d
 }
 
 /*
- * Sets twice[] to the doubled rank of each value in both groups. Returns the sum for the values of
- * a.
+ * Sets twice[] to the doubled rank of each value in both groups. Returns the sum of the doubled
+ * ranks of a's values.
  */
 static size_t rank_all(const double *a, size_t n, const double *b, size_t m, unsigned int *twice)
 {
@@ -101,7 +101,8 @@ static size_t rank_all(const double *a, size_t n, const double *b, size_t m, uns
 		for (; k < m && b[k] == v; k++)
 			at++;
 		/*
-		 * equal values have the mean of the ranks from + 1 .. at; twice that is their sum
+		 * equal values have the mean of the ranks from + 1 .. at; the doubled mean is from
+		 * + 1 + at
 		 */
 		for (size_t j = from; j < at; j++)
 			twice[j] = (unsigned int)(from + at + 1);

@@ -67,14 +67,14 @@ size_t groups_values(const struct groups *g, const struct groups_row *row, int g
 const char *groups_verdict_name(enum groups_verdict v); /* e.g. "cannot tell" */
 
 /*
- * ranks: whether the values of one group are larger than those of another, and by how much. The
- * distribution of the values is arbitrary, and single outliers do not matter.
+ * ranks: decides whether the values of one group are larger than the values of another, and by how
+ * much. The distribution of the values is arbitrary, and single outliers do not matter.
  *
  * The shift is the median of all differences b - a (Hodges and Lehmann 1963), and its interval that
  * of the Mann-Whitney test (Hollander and Wolfe, Nonparametric Statistical Methods, 4.3; Lehmann,
  * Nonparametrics, 2.5). p is the two-sided p of that test. Up to RANKS_EXACT_MAX values, p is
- * exact: computed over all ways to divide these values, including ties, into groups of these sizes.
- * For more values it is that of the normal distribution.
+ * exact: computed over all ways to divide the values, including ties, into groups of the same
+ * sizes. For more values, p is computed from the normal distribution.
  *
  * Threads: any. Errors: -ENOMEM.
  */
@@ -85,7 +85,8 @@ struct ranks {
 	double median[2];
 	double shift, low, high;
 	bool has_interval; /* false: too few values */
-	double p, least_p; /* least_p: p for groups of these sizes that do not overlap */
+	/* least_p: smallest possible p, if groups of n and m values do not overlap */
+	double p, least_p;
 };
 
 /* Compares two groups, n > 0 and m > 0. Sorts a and b. */

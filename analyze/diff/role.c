@@ -45,7 +45,7 @@ static size_t hex_run(const char *s)
 {
 	size_t n = strspn(s, "0123456789abcdefABCDEF");
 
-	/* require a decimal digit, because a plain word may consist of these letters */
+	/* require a decimal digit, because a word may consist of the letters a to f */
 	return n >= HEX_WORD_MIN && !isalnum((unsigned char)s[n]) && strcspn(s, "0123456789") < n
 		       ? n
 		       : 0;

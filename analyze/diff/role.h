@@ -36,8 +36,8 @@ struct role_processes {
 };
 
 /*
- * SQL: r, the program requests that ended in the window (:only_workload), and n, their number per
- * name.
+ * SQL of two tables: r, the program requests that ended in the window (:only_workload: only
+ * requests of the workload), and n, the number of requests per name.
  */
 #define ROLE_SPANS                                                                                \
 	"r AS MATERIALIZED (SELECT r.name, r.id, r.start_ns, r.end_ns, r.dur_ns, r.upid FROM "    \
@@ -47,7 +47,7 @@ struct role_processes {
 	"FROM r GROUP BY name)"
 
 /*
- * SQL for the processes in the window :from to :to; with :only_workload, only those of the
+ * SQL for the processes in the window :from to :to; with :only_workload, only processes of the
  * workload.
  */
 extern const char role_process_sql[];

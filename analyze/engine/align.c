@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * align: converts instants to the wall clock with the trace's clock readings. An edge of a window
- * that is close to an edge of a bin is moved to it, because the clocks drift.
+ * align: converts instants to the wall clock with the trace's clock readings. Because the clocks
+ * drift, an edge of a window that is close to a bin's edge is moved to the bin's edge.
  */
 #include "analyze/engine/align.h"
 

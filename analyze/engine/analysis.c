@@ -23,7 +23,7 @@
 /* Decoding this many events takes about as long as opening an index. */
 #define FEW_EVENTS 1000000
 
-/* Marks each block as clean if no later block has a record from before its start. */
+/* Marks blocks as clean: no later block has a record from before a clean block's start. */
 static int find_clean_blocks(struct analysis *a)
 {
 	size_t cnt, i;
@@ -63,7 +63,7 @@ static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt,
 	return ret;
 }
 
-/* Lists the CPUs on which a thread ran. Other possible CPUs do not exist. */
+/* Lists the CPUs on which a thread ran. CPUs without a thread are assumed not to exist. */
 static int find_cpus(struct analysis *a, struct err *e)
 {
 	unsigned int cnt = trace_cpu_cnt(a->trace), i, missing = 0;
@@ -345,7 +345,10 @@ static const struct fold_def *fold_of(unsigned int part)
 					fold_memory((enum index_group)(part - CHECKPOINT_SLAB));
 }
 
-/* Returns whether a part is needed for some kinds of events. Memory of processes always is. */
+/*
+ * Returns whether a part is needed for some kinds of events. The part for process memory is always
+ * needed.
+ */
 static bool is_wanted(unsigned int part, uint32_t kind_mask)
 {
 	return fold_of(part)->kinds & kind_mask || part == CHECKPOINT_LEVELS;

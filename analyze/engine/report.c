@@ -258,8 +258,8 @@ static int rows_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 
 /*
  * Initializes the columns that all rows of zeros of the current bin share, such as the bin's
- * beginning and its completeness. If the keys include a source, completeness is that of the group's
- * source.
+ * beginning and its completeness. If the keys include a source, only the group's source determines
+ * the completeness.
  */
 static void begin_zeros(struct report_bins *b, const struct group *g)
 {
@@ -406,7 +406,7 @@ static int report_bins_new(struct report_bins **ret, struct analysis *a,
 	b->next = next;
 	b->groups_sink = (struct row_sink){ b, groups_begin, groups_row, groups_end, NULL };
 	b->rows_sink = (struct row_sink){ b, rows_begin, rows_row, rows_end, NULL };
-	/* bins are counted from the window's start; skip those that end before the trace */
+	/* bins are counted from the window's start; skip bins that end before the trace */
 	b->base_ns = r->from_ns;
 	if (r->from_ns < a->start_ns)
 		b->base_ns += (a->start_ns - r->from_ns) / r->every_ns * r->every_ns;
@@ -431,7 +431,7 @@ static void report_bins_free(struct report_bins *b)
 }
 
 /*
- * Returns the sink for the rows of the whole window, which define the groups. Without them, rows
+ * Returns the sink for the rows of the whole window, which define the groups. Without groups, rows
  * are added only to bins without any row.
  */
 static const struct row_sink *report_bins_groups(struct report_bins *b)
@@ -439,13 +439,13 @@ static const struct row_sink *report_bins_groups(struct report_bins *b)
 	return &b->groups_sink;
 }
 
-/* Returns the sink for the rows of the bins, to be used after the other sink. */
+/* Returns the sink for the rows of the bins. Use the sink of report_bins_groups() first. */
 static const struct row_sink *report_bins_rows(struct report_bins *b)
 {
 	return &b->rows_sink;
 }
 
-/* Returns whether no rows were added because of ROWS_MAX. */
+/* Returns whether rows of zeros were omitted because of ROWS_MAX. */
 static bool report_bins_is_sparse(const struct report_bins *b)
 {
 	return b->is_sparse;
@@ -1070,7 +1070,8 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	else if (by & KEY(MODULE))
 		by |= KEY(FUNCTION);
 	/*
-	 * with a filter by name, rows show the name at the time, not a later one; spikes always do
+	 * with a filter by name, rows show the name at the time, not a later one; views of spikes
+	 * do so without a filter, too
 	 */
 	if (r->comm && by & (KEY(PROCESS) | KEY(FUNCTION)) && v->by_mask & KEY(COMM) &&
 	    !(v->takes & REPORT_TAKES_SPIKES))

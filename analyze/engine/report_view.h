@@ -83,7 +83,7 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 /* Returns the view with this name; NULL: not found. */
 const struct report_view *report_view_find(const char *name);
 /*
- * Checks keys (1u << REPORT_BY_x). -EINVAL: the view does not support some of them, or not
- * together.
+ * Checks keys (1u << REPORT_BY_x). -EINVAL: the view does not support some of the keys, or not
+ * their combination.
  */
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);

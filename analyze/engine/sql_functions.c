@@ -18,7 +18,8 @@
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "analyze/engine/unowned.h"
-#include "analyze/engine/report_view.h" /* defines macros with the names of enums in fold/index.h */
+/* after fold/index.h, since it defines macros with the names of enums there */
+#include "analyze/engine/report_view.h"
 #include "model/thread_states.h"
 #include "table_columns.h"
 
@@ -316,7 +317,10 @@ static void fn_view_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	view_result(ctx, argc, argv, true);
 }
 
-/* A window is also incomplete if requests in it may belong to the report's processes. */
+/*
+ * A window is also incomplete if its requests of unknown owners may belong to the report's
+ * processes.
+ */
 static void fn_view_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	if (argc == 2 && unowned_of_window(sqlite3_user_data(ctx), sqlite3_value_int64(argv[0]),

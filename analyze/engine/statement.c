@@ -344,7 +344,10 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e)
 {
-	/* kept statements are not compiled again */
+	/*
+	 * a kept statement is not compiled again, so the guard is not called: assume that it needs
+	 * the blocks
+	 */
 	struct guard guard = { .a = a, .needs_blocks = a->index_use.follow != NULL };
 	int ret;
 

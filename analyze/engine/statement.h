@@ -15,7 +15,7 @@ struct statement_param {
 
 /*
  * Runs the single statement in text. params ends with an entry whose name is NULL, or is NULL.
- * Parameters that the statement does not use are ignored; those without a value are NULL.
+ * Parameters that the statement does not use are ignored; parameters without a value are NULL.
  */
 int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
 		  const struct row_sink *sink, struct err *e);

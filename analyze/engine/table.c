@@ -68,7 +68,7 @@ static bool is_same_cell(const struct cell *a, const struct cell *b)
 		(a->type == VALUE_TEXT ? !strcmp(a->s, b->s) : a->i == b->i));
 }
 
-/* The used columns must be equal, because some tables group rows by them. */
+/* Compares the used columns, too, because some tables group rows by them. */
 static bool is_same_query(const struct table_def *def, const struct table_query *kept,
 			  const struct table_query *q)
 {
@@ -547,9 +547,9 @@ static double letter_selectivity(char letter)
 }
 
 /*
- * Returns whether a condition reduces decoding, as those on time and keys do. Those on a thread or
- * a CPU only reduce the returned rows: nearly every block has events of each, and is decoded as a
- * whole.
+ * Returns whether a condition reduces decoding. Conditions on time and keys do. Conditions on a
+ * thread or a CPU only reduce the returned rows: nearly every block has events of each thread and
+ * CPU, and is decoded as a whole.
  */
 static bool letter_saves_decoding(char letter)
 {

@@ -105,8 +105,8 @@ struct table_def {
 	unsigned int events_per_row;
 	double (*row_cnt)(const struct analysis *a, const struct table_def *def);
 	/*
-	 * Size of the state that is passed to these functions, zeroed before open(). open() returns
-	 * 0 or -errno.
+	 * Size of the state that is passed to the following functions, zeroed before open(). open()
+	 * returns 0 or -errno.
 	 */
 	size_t state_bytes;
 	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
@@ -203,7 +203,10 @@ TABLES_OTHER(X)
 
 /* Registers all tables with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);
-/* Extended SQLite error code of a table that failed with an errno, and the errno, or 0. */
+/*
+ * TABLE_ERROR: extended SQLite error code of a table that failed with an errno; TABLE_ERROR_ERRNO:
+ * the errno in such a code, or 0.
+ */
 #define TABLE_ERROR(err)      (SQLITE_ERROR | (1000 + (err)) << 8)
 #define TABLE_ERROR_ERRNO(rc) ((rc) > TABLE_ERROR(0) ? ((rc) >> 8) - 1000 : 0)
 
@@ -237,11 +240,11 @@ int window_grouping(struct grouping *g, const struct analysis *a, const struct c
 /*
  * scan_memo: keeps the rows of small tables that several sections of a report read for the same
  * window, such as causes() and memory_spikes(). Only complete results of table-valued functions are
- * kept. A memo belongs to a question, because rows depend on its scope. Threads: one.
+ * kept. A memo belongs to a question, because rows depend on the question's scope. Threads: one.
  */
 struct scan_memo;
 
-/* NULL: out of memory; no rows are kept then. */
+/* Returns NULL if memory is short; without a memo, no rows are kept. */
 struct scan_memo *scan_memo_new(void);
 void scan_memo_free(struct scan_memo *m);
 /* Drops all rows, for example because they may come from a damaged index. m may be NULL. */

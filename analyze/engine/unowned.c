@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * unowned: the counts of a report are kept per bin, because each row of a view needs those of its
- * bin. A window that does not consist of whole bins is counted when needed.
+ * unowned: the counts of a report are kept per bin, because each row of a view needs the counts of
+ * its bin. A window that does not consist of whole bins is counted when needed.
  */
 #include "analyze/engine/unowned.h"
 

@@ -44,7 +44,8 @@ static inline bool clickhouse_is_text(const struct table_column *c)
  * ClickHouse 18.16 and later.
  *
  * X_here stores the rows of table X that arrived on this server, X_in fills X_here, and X shows the
- * rows of complete loads. With a cluster, X_whole shows those of this server, and X those of all.
+ * rows of complete loads. With a cluster, X_whole shows the rows of this server, and X the rows of
+ * all servers.
  *
  * A server can be killed at any instant of an INSERT; the same rows are then sent again. The rows
  * of a table in one INSERT are a piece, identified by a random number. After the piece is in
@@ -491,7 +492,7 @@ static int64_t whole_ms(int64_t ns)
 	return (ns + CLOCK_SLACK_NS) / (2 * CLOCK_SLACK_NS) * (2 * CLOCK_SLACK_NS);
 }
 
-/* Sends the tables of the load, at its start without and at its end with their numbers of rows. */
+/* Sends the list of the load's tables; is_end: with each table's number of rows. */
 static int send_loads(struct sender *s, bool is_end)
 {
 	const struct clickhouse_table *t;

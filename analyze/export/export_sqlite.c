@@ -192,8 +192,8 @@ static int write_file(struct database *d, int fd, struct err *e)
 }
 
 /*
- * A journal or write-ahead log of the old file would be applied to the new file. Lets SQLite apply
- * it to the old file and remove it.
+ * SQLite would apply a journal or write-ahead log of the old file to the new file. Lets SQLite
+ * apply the log to the old file first, and remove the log.
  */
 static void clear_journal(const char *path)
 {

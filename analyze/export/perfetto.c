@@ -267,8 +267,9 @@ static int write_end(struct perfetto *x, uint64_t ts_ns, uint32_t tid, const cha
 
 /*
  * The kernel frees a task some time after the task has left the CPU for the last time, and the main
- * thread of a process after all others. The instant is not in the trace: use the earliest possible
- * one, 1 ns after.
+ * thread of a process after all other threads. The trace does not contain this time. Uses the
+ * earliest possible time: 1 ns after the task (main thread: the last thread of the process) left
+ * the CPU.
  */
 static int perfetto_task_ends(struct perfetto *x)
 {
@@ -851,7 +852,10 @@ static int write_all(struct perfetto *x, struct err *e)
 	int ret = write_clocks(x);
 
 	ret = ret ?: write_system(x);
-	/* Tasks after perfetto_sched(), which finds threads that leave a CPU after their exit. */
+	/*
+	 * perfetto_tasks() needs threads that leave a CPU after their exit, which perfetto_sched()
+	 * finds
+	 */
 	ret = ret ?: perfetto_sched(x, e) ?: perfetto_tasks(x);
 	ret = ret ?: perfetto_task_ends(x) ?: perfetto_tracks(x, e);
 	ret = ret ?: perfetto_stacks(x, e);

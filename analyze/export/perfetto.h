@@ -65,7 +65,7 @@ int perfetto_packet_end(struct perfetto *x);
 /* Appends a text of the trace, escaped and cut at 4095 bytes. */
 void perfetto_text(struct proto *p, unsigned int field, const char *text);
 
-/* Returns the kernel's id of a dense thread, or for a pseudo thread, an id above all of these. */
+/* Returns the kernel's id of a dense thread; pseudo threads have ids above all kernel ids. */
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);
 /* Returns the pid: the kernel's id of the process's main thread. */
 uint32_t perfetto_pid(const struct perfetto *x, uint32_t process);
@@ -75,7 +75,7 @@ uint32_t perfetto_pid(const struct perfetto *x, uint32_t process);
  */
 void perfetto_event(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
 		    unsigned int field);
-/* The same, in a packet that has begun. */
+/* As perfetto_event(), but in a packet that has begun. */
 void perfetto_event_in(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
 		       unsigned int field);
 /* Counts an event and ends its packet. */

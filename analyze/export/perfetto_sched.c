@@ -384,7 +384,7 @@ static int put_symbol(struct sched *s, const char *name, uint32_t *ret)
 	return 0;
 }
 
-/* Writes the wait one ns later, when the thread is off the CPU. */
+/* Writes the wait one ns after the switch, when the thread is off the CPU. */
 static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t thread)
 {
 	struct perfetto *x = s->x;
@@ -422,8 +422,8 @@ static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32
 }
 
 /*
- * Handles a switch from a thread other than the one known to be on the CPU: writes a stay of 0 ns,
- * so that the thread's end state is recorded.
+ * Handles a switch from a thread that was not known to be on the CPU: writes a stay of 0 ns, so
+ * that the thread's end state is recorded.
  */
 static int write_unseen(struct sched *s, const struct cpu_piece *p, uint32_t thread)
 {
@@ -569,7 +569,7 @@ static int write_wakeup(struct sched *s, const struct event *ev)
 {
 	uint32_t target = dense_thread(&s->x->a->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 
-	/* The first wake-up of a new thread is part of its creation: it only shows the creator. */
+	/* the first wake-up of a new thread is part of its creation, and only shows the creator */
 	if (ev->v[EV_WAKEUP_IS_NEW] && !(ev->flags & EVENT_F_IRQ))
 		s->x->maker[target] = dense_thread(&s->x->a->ids, ev->utid);
 	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)

@@ -43,7 +43,7 @@ struct fold_machine {
 	struct fold_sink sink;
 };
 
-/* NULL is fine. */
+/* m may be NULL. */
 void fold_machine_free(struct fold_machine *m);
 
 static inline int fold_found(const struct fold_machine *m, const void *found)
@@ -64,8 +64,8 @@ struct fold_state_def {
 	/* Saves the whole state at at_ns. */
 	void (*save)(void *m, uint64_t at_ns, struct buf *out);
 	/*
-	 * Loads the state that save() wrote or, unless is_tail, put_interval(), and continues from
-	 * there. 0, -ENOMEM or -EBADMSG.
+	 * Loads a state and continues from it. is_tail: save() wrote the state; otherwise
+	 * put_interval() did, or save() if there is no begin_interval(). 0, -ENOMEM or -EBADMSG.
 	 */
 	int (*load)(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail);
 };
@@ -160,7 +160,7 @@ struct fold_def {
 	int (*until)(void *m, uint64_t to_ns);
 	/*
 	 * Returns the state needed by a trace that begins at at_ns (edit/checkpoint.h). The index
-	 * stores it for some intervals. May be NULL. 0 or -ENOMEM.
+	 * stores this state for some intervals. May be NULL. 0 or -ENOMEM.
 	 */
 	int (*checkpoint)(void *m, uint64_t at_ns, struct checkpoint *ret);
 	/*

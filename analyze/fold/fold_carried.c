@@ -4,8 +4,9 @@
  * needs. Replaying the kept events brings a state machine (thread_states, request_track, irq_track)
  * into the same state as replaying all events. Kept are:
  *   - per thread: the last switch to it, the last switch away from it, the first wake-up after each
- *     of these, and a second wake-up after the switch away. They show whether the thread waits, and
- *     since when, or that it has run unseen. A thread that ended and left its CPU needs no event;
+ *     of these, and a second wake-up after the switch away. The kept events show whether the thread
+ *     waits, and since when, or that the thread has run although its switches were lost. A thread
+ *     that ended and left its CPU needs no event;
  *   - per request: its events, until a new request begins at its address;
  *   - per CPU: the events since the beginning of the outermost open interrupt.
  *
@@ -356,7 +357,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
 
 /*
  * Returns the event that cnt places refer to. In a switch, a thread that does not need the event is
- * replaced by EVENT_ID_UNKNOWN: a later event of that thread is known, after which it may be dead.
+ * replaced by EVENT_ID_UNKNOWN: a later event of that thread is known, after which the thread may
+ * be dead.
  */
 static struct event event_at(const struct carried_machine *c, const struct event_place *p,
 			     size_t cnt)

@@ -111,7 +111,7 @@ static int levels_start(void *machine, uint64_t from_ns, size_t block, struct er
 static int on_event(void *machine, const struct event *ev)
 {
 	struct levels_machine *m = machine;
-	/* both kinds store the process in the same column */
+	/* RSS and VM events store the process in the same column */
 	uint32_t process = dense_process(&m->f.a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	struct mem_process *p = process_of(m, process);
 	struct mem_step step;
@@ -429,7 +429,9 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 	return ret;
 }
 
-/* Reports an exec and the step of the level. Inherited bytes become the process's own. */
+/*
+ * Reports an exec, and the resulting step of the level. Inherited bytes become the process's own.
+ */
 static int give_exec(struct memory_machine *x, enum alloc_source source, uint32_t process,
 		     uint64_t own, const struct mem_step *s)
 {

@@ -37,7 +37,7 @@ enum alloc_change_kind {
 	ALLOC_CHANGE_FREE,
 	ALLOC_CHANGE_LOST,     /* the object's free was lost; detected now */
 	ALLOC_CHANGE_EXIT,     /* the process ended (heap: or called exec) */
-	/* RSS, VM: from now on the level is that of the new program; delta is 0 */
+	/* RSS, VM: from now on the level is the level of the new program; delta is 0 */
 	ALLOC_CHANGE_EXEC,
 	/* a free of an object allocated before the trace; delta is 0 if its size is unknown */
 	ALLOC_CHANGE_UNPAIRED,

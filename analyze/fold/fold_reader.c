@@ -98,8 +98,8 @@ static void set_reload(struct fold_reader *r, size_t interval)
 }
 
 /*
- * Starts a machine at a clean keyframe at or before ns. A machine with a state loads that of the
- * interval that begins there; without an index it starts at the trace's start instead.
+ * Starts a machine at a clean keyframe at or before ns. A machine with a state loads the state of
+ * the interval that begins there; without an index it starts at the trace's start instead.
  */
 static int place_at_edge(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 uint64_t ns, struct err *e)

@@ -54,8 +54,8 @@ void fold_reader_close(struct fold_reader *r);
 
 /*
  * Processes at most max entries before to_ns, which is at most the range's end. 1: entries are
- * left; 0: done; -errno. All findings before *ret_decided_ns (may be NULL) have been reported: it
- * is to_ns or, for folds that start at edges, the next edge of a block.
+ * left; 0: done; -errno. *ret_decided_ns (may be NULL) is the time before which all findings have
+ * been reported: to_ns or, for folds that start at edges, the next edge of a block.
  */
 int fold_reader_run(struct fold_reader *r, uint64_t to_ns, size_t max, uint64_t *ret_decided_ns,
 		    struct err *e);

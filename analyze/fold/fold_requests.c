@@ -87,8 +87,8 @@ static const struct fold_state_def requests_state = {
 #define KEY_BELOW_AT 22
 #define KEY_SHARE_AT 23
 /*
- * size class n: sizes from 2^(n - 1) to 2^n - 1; the index stores the number of renames here
- * instead
+ * size class n has sizes from 2^(n - 1) to 2^n - 1; in keys of the index, these bits contain the
+ * number of renames instead
  */
 #define KEY_SIZE_AT 9
 #define KEY_SIZE_BITS 7
@@ -120,7 +120,8 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 	struct block_request key = *r;
 
 	/*
-	 * if a kernel thread passes the request on, the submitter is that of the volume's request
+	 * if a kernel thread passes the request on, the submitter is the submitter of the volume's
+	 * request
 	 */
 	if (r->below && is_kthread(d, r->submitter)) {
 		key.submitter = r->asked_by;
@@ -236,7 +237,8 @@ static bool is_direct(const struct request_part *p)
 }
 
 /*
- * Returns the submitter of a part or, if a kernel thread passed it on, the submitter on the volume.
+ * Returns the submitter of a part. If that is a kernel thread that passed the request on, returns
+ * the submitter of the volume's request instead.
  */
 static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p)
 {
@@ -252,8 +254,8 @@ static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 
 /*
  * Returns whether two parts have the same owner: the process that dirtied the pages or submitted
- * the direct I/O. Parts without a known owner must have the same submitter and, unless it is a
- * kernel thread, both be direct I/O or both not.
+ * the direct I/O. Parts without a known owner must have the same submitter and, unless the
+ * submitter is a kernel thread, both be direct I/O or both not.
  */
 static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 		       const struct request_part *b)

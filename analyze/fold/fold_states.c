@@ -49,7 +49,9 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 
 	if (p->from_ns > m->start_ns)
 		return fold_found(ctx, p);
-	/* if the stay begins with the trace, steal time that exceeds it is older: drop that time */
+	/*
+	 * if the stay begins with the trace, steal time beyond the stay's length is older: drop it
+	 */
 	in_trace = *p;
 	in_trace.steal_ns = cpu_piece_own_steal_ns(p);
 	return fold_found(ctx, &in_trace);
@@ -142,8 +144,8 @@ static int cpu_until(void *machine, uint64_t to_ns)
 /* ---- sums ---- */
 
 /*
- * Adds steal time. Time that exceeds the thread's stay was stolen before it, from an unknown
- * thread.
+ * Adds steal time. Time beyond the length of the thread's stay was stolen before the stay, from an
+ * unknown thread.
  */
 static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
 {

@@ -97,7 +97,7 @@ static inline uint64_t fold_renames_get(const struct fold_renames_def *r,
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
 /* Writes a sum in the index's format, without its key. Memory errors are recorded in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
-/* Reads a sum in that format and adds it. 0, -ENOMEM or -EBADMSG. */
+/* Reads a sum in the index's format, and adds it to sum. 0, -ENOMEM or -EBADMSG. */
 int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in);
 
 /*

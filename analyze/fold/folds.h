@@ -26,7 +26,7 @@ struct cpu_sum {
 
 /*
  * Keep the state of threads, requests and interrupts that a cut trace starts with; indexed by enum
- * checkpoint_part up to CHECKPOINT_IRQ. They have no findings, and are used for the index's
+ * checkpoint_part up to CHECKPOINT_IRQ. These folds have no findings, and are used for the index's
  * checkpoints.
  */
 extern const struct fold_def fold_carried[];
@@ -34,8 +34,8 @@ extern const struct fold_def fold_carried[];
 /*
  * Finds the state of each thread during its life, and its waits for a CPU when they end. Found:
  * struct states_found, whose threads are dense. Sums: struct state_sum per key of state_key(). A
- * piece is divided among the intervals it overlaps; a wait or sleep counts where it ends, with its
- * whole length.
+ * piece is divided among the intervals it overlaps; a wait or sleep counts in the interval in which
+ * it ends, with its whole length.
  */
 extern const struct fold_def fold_states;
 /* As fold_states, but without requests: no state is THREAD_DISK. Its sums are exact if decoded. */
@@ -49,7 +49,7 @@ extern const struct fold_def fold_offcpu;
 
 struct states_found {		/* exactly one member is set */
 	const struct thread_piece *piece;
-	/* with its waker, in dense ids; fold_sleeps, fold_ends */
+	/* only of fold_sleeps and fold_ends: a sleep with its waker, in dense ids */
 	const struct thread_sleep *sleep;
 	const struct thread_wait *wait;
 	const struct event *offcpu;		/* only fold_offcpu */
@@ -59,7 +59,7 @@ struct states_found {		/* exactly one member is set */
 
 /*
  * Returns the key of a thread's sum. Each kind of sleep or throttling (state and call, see
- * model/call.h) has its own sum; all other time of a thread has a single sum, whose waits are those
+ * model/call.h) has its own sum; all other time of a thread has a single sum, whose waits are waits
  * for a CPU.
  */
 static inline struct fold_key state_key(uint32_t thread, unsigned int state, uint32_t call)
@@ -100,8 +100,8 @@ struct parallel_sum {
  *
  * Where events are missing (a hole between blocks, a damaged block, sched.irq off), no interrupt is
  * assumed to continue. An interrupt that is open at the end of the trace is broken, except in a
- * trace that was cut short: there it is a run that lasts until the end. Not summed in the index:
- * interrupts are a small part of the events, and fast to decode.
+ * trace that was cut short, where the interrupt is a run that lasts until the end. Not summed in
+ * the index: interrupts are a small part of the events, and fast to decode.
  */
 extern const struct fold_def fold_irq;
 
@@ -146,8 +146,8 @@ void request_of_key(const struct fold_key *key, struct block_request *ret);
 struct request_track *fold_requests_track(void *machine);
 
 /*
- * Finds the same requests, and changes of the number in flight. Found: struct request_step.
- * Requests that are in flight where reading begins are reported there.
+ * Finds the requests of fold_requests, and changes of the number in flight. Found: struct
+ * request_step. Requests that are in flight when reading begins are reported at the beginning.
  */
 extern const struct fold_def fold_in_flight;
 

@@ -44,8 +44,8 @@
  * saved as tails, too. Parts keep their keys: key_base is added to an interval's number.
  */
 
-#define BEGIN_NS 60000000000ull	/* time to read before the first window, */
-#define BEGIN_EVENTS 2000000	/* limited to about this many events */
+#define BEGIN_NS 60000000000ull	/* time to read before the first window */
+#define BEGIN_EVENTS 2000000	/* approximate limit of events read before the first window */
 #define KEEP_NS 2000000000ull	/* time for which parts are kept */
 #define DROP_INTERVALS 4	/* old parts are dropped after this many new intervals */
 
@@ -321,8 +321,8 @@ static const struct fold_def *const folds[JOB_CNT] = {
 	[JOB_CARRIED + CHECKPOINT_IRQ] = &fold_carried[CHECKPOINT_IRQ],
 };
 /*
- * If there are few CPUs, JOB_STATES also makes the parts of JOB_SCHED, and for a followed trace
- * those of JOB_REQUESTS, too, so that each event is decoded only once. On many CPUs, separate jobs
+ * If there are few CPUs, JOB_STATES also makes the parts of JOB_SCHED, and for a followed trace the
+ * parts of JOB_REQUESTS, too, so that each event is decoded only once. On many CPUs, separate jobs
  * are faster.
  */
 static const struct fold_def *const joined_folds[] = { &fold_states, &fold_requests };
@@ -382,8 +382,8 @@ static void find_made(struct index *x)
 }
 
 /*
- * Returns the jobs that must make parts for queries about these kinds. *ret_from: the first
- * interval for which one of them has not made parts.
+ * Returns the jobs that must make parts for queries about some kinds. *ret_from: the first interval
+ * for which one of these jobs has not made parts.
  */
 static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
 {
@@ -466,7 +466,7 @@ static int begin_file(struct index *x, bool save)
 
 /*
  * Installs the new file. The jobs' parts cover the first cnt intervals; the tails are the states
- * after them.
+ * after these intervals.
  */
 static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 {

@@ -93,7 +93,7 @@ uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t ki
 
 /*
  * Reads a part of an interval into *mem, the caller's buffer, which grows as needed; ret points
- * into it. 0; -EBADMSG: damaged; -ENOMEM or another error of reading. A missing part is empty.
+ * into *mem. 0; -EBADMSG: damaged; -ENOMEM or another error of reading. A missing part is empty.
  */
 int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
 	       struct packed_in *ret);
@@ -123,9 +123,10 @@ int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int part, si
  */
 int index_open(struct index **ret, struct analysis *a, bool save, struct err *e);
 /*
- * Makes the missing parts for queries about events of some kinds (1u << EVENT_x), if `use` allows
- * it. 1: the parts exist; 0: they are not wanted; -errno: no further parts will be made. -EBADMSG:
- * damage was discovered in the trace or in the file; open another index.
+ * Makes the missing parts for queries about events of some kinds (1u << EVENT_x), as `use` allows.
+ * 1: the parts exist; 0: none were made, because the trace is small (use->always) or an earlier
+ * attempt failed; -errno: no further parts will be made. -EBADMSG: damage was discovered in the
+ * trace or in the file; open another index.
  */
 int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e);

@@ -44,11 +44,12 @@ struct index {
 	/* number of the trace's damages when the parts were made or opened */
 	size_t damage_cnt;
 	bool damaged;
-	bool in_use;		/* results depend on it */
+	bool in_use;		/* results depend on this index */
 	bool failed;		/* making parts failed: do not try again */
 	/*
 	 * A following index keeps machines, by job, whose state is too large to be stored each
-	 * time. They were made for these counts of threads and processes, with these last ids.
+	 * time. The following members are the counts and last ids of threads and processes for
+	 * which the machines were made.
 	 */
 	struct fold_machine *kept[JOB_CNT];
 	size_t thread_cnt, process_cnt;

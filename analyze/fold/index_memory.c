@@ -4,8 +4,8 @@
  * owner's row and to all sets that contain the owner.
  *
  * Once the number of rows written since the last base reaches the number of levels, the next
- * interval gets a base: all levels at its beginning. So finding the levels at any time costs about
- * as much as reading them.
+ * interval gets a base: all levels at its beginning. So the levels at any time follow from a base
+ * and from at most about as many rows as the base has.
  */
 #include "analyze/fold/index_memory.h"
 
@@ -43,8 +43,8 @@ static void index_rates_done(struct index_rates *r)
 }
 
 /*
- * Adds an allocation of a process; allocations of none are ignored. Granules must be in time order.
- * 0 or -ENOMEM.
+ * Adds an allocation of a process; allocations without a process are ignored. Granules must be in
+ * time order. 0 or -ENOMEM.
  */
 static int index_rates_add(struct index_rates *r, unsigned int slot, uint32_t process,
 			   uint64_t ts_ns, uint64_t bytes)
@@ -72,7 +72,7 @@ static int compare_rates(const void *a, const void *b)
 	return compare_numbers(((const struct rate *)a)->number, ((const struct rate *)b)->number);
 }
 
-/* Writes the rates, those of a granule by number, and clears them. */
+/* Writes the rates, ordered by granule and number, and clears them. */
 static void index_rates_put(struct index_rates *r, struct buf *out)
 {
 	const struct dense_ids *d = &r->a->ids;
@@ -186,7 +186,7 @@ static int add_rows(void *ctx, const struct kind_columns *k, uint32_t row, uint3
 	for (; row < end && !ret; row++) {
 		uint32_t tuple = k->tuple ? k->tuple[row] : 0, thread;
 
-		/* an interrupt's allocation is of no process */
+		/* allocations in interrupts belong to no process */
 		if (k->flags && k->flags[tuple] & EVENT_F_IRQ)
 			continue;
 		thread = dense_thread(&a->ids, k->utid[row]);

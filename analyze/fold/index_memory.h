@@ -5,9 +5,9 @@
  *
  * An owner is a thread, or a process if the memory belongs to the whole process (RSS, VM, heap
  * memory that an exec or exit frees). Sums are kept per owner. The highest level inside an interval
- * is kept per owner, and for the sets of owners that queries most often sum up: all owners, those
- * of one process, and those of one name. A set is identified by a hash of its owners in the
- * interval. Threads: one.
+ * is kept per owner, and for the sets of owners that queries most often sum up: all owners, the
+ * owners of one process, and the owners of one name. A set is identified by a hash of its owners in
+ * the interval. Threads: one.
  */
 #pragma once
 

@@ -13,9 +13,9 @@
 #include "analyze/fold/folds.h"
 
 /*
- * A checkpoint is stored after this many events of the job, but only if they are at least this many
- * times the rows of the last checkpoint. This keeps checkpoints small compared with the trace, and
- * a cut reads few events outside its window.
+ * A checkpoint is stored after CHECKPOINT_EVENTS events of the job, but not before the number of
+ * events is CHECKPOINT_TIMES_ROWS times the number of rows in the last checkpoint. This keeps
+ * checkpoints small compared with the trace, and a cut reads few events outside its window.
  */
 #define CHECKPOINT_EVENTS 400000
 #define CHECKPOINT_TIMES_ROWS 16
@@ -24,7 +24,7 @@ struct fold_share {		/* one fold of the pass */
 	const struct fold_def *def;
 	struct fold_target target;
 	struct fold_sums sums;		/* sums of the current interval */
-	/* the share of fold_cpu, if its machine is inside that of fold_states */
+	/* the share of fold_cpu, if fold_states contains the machine of fold_cpu */
 	struct fold_share *ran;
 };
 

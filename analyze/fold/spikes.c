@@ -198,9 +198,9 @@ static int give(const struct spikes *s, struct spike_candidate *c)
 }
 
 /*
- * Adds a burst to the current spike, or starts the next spike. The bytes of a spike are those of
- * all events from its first to its last or, for growth, the largest rise of the level above the
- * lowest base of its bursts.
+ * Adds a burst to the current spike, or starts the next spike. The bytes of a spike are the bytes
+ * of all events from its first to its last one or, for growth, the largest rise of the level above
+ * the lowest base of its bursts.
  */
 static int add_burst(const struct spikes *s, struct spike_candidate *c, const struct burst_found *f)
 {

@@ -8,9 +8,9 @@
  *
  * The first of two passes sums up allocated bytes per process and source in bins of the spike
  * window, over the whole trace. The threshold is min_bytes, or 16 MiB. Without min_bytes, a process
- * that is at least 20 bins old must also reach ten times the median of its earlier bins, excluding
- * those of an active burst. The median is computed again at each doubling of the process's age (20,
- * 40, 80 ... bins).
+ * that is at least 20 bins old must also reach ten times the median of its earlier bins, without
+ * the bins of an active burst. The median is computed again at each doubling of the process's age
+ * (20, 40, 80 ... bins).
  *
  * A window is inside two adjacent bins, so a process has a spike only if a pair of its bins reaches
  * the threshold. In that case the second pass finds the bursts, event by event, and the level
@@ -88,7 +88,10 @@ struct spike_candidate {		/* a process or group, and one of its sources */
 	size_t cnt, cap;
 	uint64_t pair_max;	/* largest sum of bytes in two adjacent bins */
 	uint64_t first_bin;		/* first bin of the process's life, or of the trace */
-	/* medians of the first SPIKE_AGE_BINS << i bins of the life, for each age reached */
+	/*
+	 * medians of the first SPIKE_AGE_BINS << i bins of the process's life, for each age i that
+	 * it has reached
+	 */
 	uint64_t medians[SPIKE_AGES];
 	uint8_t age_cnt;
 	bool is_hot;			/* some pair reaches the threshold for min_bytes 0 */
@@ -162,7 +165,7 @@ static inline struct spike_candidate *spikes_chosen(const struct spikes *s, unsi
 
 	return row ? &s->candidates[row - 1] : NULL;
 }
-/* Returns the bytes of bin i plus those of its predecessor. */
+/* Returns the bytes of bin i plus the bytes of the bin before it. */
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i);
 /*
  * Adds bytes of a process to its candidates. Call in ascending order of bins per process and

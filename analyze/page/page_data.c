@@ -38,7 +38,7 @@
 /* limits for events decoded by a step, in fine and in few bins, so that it takes about 0.15 s */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
-/* limit of index slices read by a step; in longer windows a step has only CPU time */
+/* limit of index slices read by a step; in longer windows a step computes only CPU time */
 #define STEP_SLICES 12
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -71,7 +71,7 @@ static uint64_t round_finely(uint64_t ns)
 	return (ns + power - 1) / power * power;
 }
 
-/* Estimates the number of events in a window: a proportional share of each block's. */
+/* Estimates the number of events in a window: each block counts in proportion to its overlap. */
 static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 			    size_t *ret_blocks)
 {
@@ -160,8 +160,8 @@ static size_t mark_bins(const struct page_bins *b, uint64_t at_ns, bool *is_fine
 }
 
 /*
- * Divides the bins that contain one of these instants, and the bins before them, into fine bins,
- * until BINS_FINE bins were added; instants are in order of importance. Other edges stay.
+ * Divides each bin that contains an instant of at_ns, and the bin before it, into fine bins, until
+ * BINS_FINE bins were added. at_ns is in order of importance. All other bins are unchanged.
  */
 static int page_bins_refine(struct page_bins *b, const uint64_t *at_ns, size_t cnt, struct err *e)
 {
@@ -396,7 +396,7 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	  .values = { "oncpu_ns", "switches", "preempted" }, .measured = 1, .with = &cpus },
 	[ROWS_WAITS] = { "waits", "sched_waits", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "wait_ns", "waits", "^wait_max_ns" }, .measured = 1 },
-	/* most threads sleep most of the time */
+	/* is_sparse: most threads sleep most of the time */
 	[ROWS_STATES] = { "states", "thread_states", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
 		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },

@@ -28,8 +28,8 @@
 #include "base/textsafe.h"
 
 #define NULL_VALUE UINT64_MAX
-#define ROWS_SPARSE 250000	/* a sparse table that may have more rows is scanned twice, */
-#define ROWS_KEPT 500000	/* as is any table that has more rows */
+#define ROWS_SPARSE 250000	/* sparse tables that may have more rows are scanned twice */
+#define ROWS_KEPT 500000	/* tables with more rows are scanned twice */
 #define NAMES_KEPT 30	/* limit of names of processes without their own rows */
 #define SCAN_TRIES 3	/* limit of attempts if the index is damaged */
 
@@ -258,7 +258,7 @@ static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t 
 	struct page_key *k = &p->keys[key];
 	struct page_row *row;
 
-	/* after forget_rows() the index may be that of another row */
+	/* after forget_rows(), k->last may be the index of another key's row */
 	if (!k->last || k->last > p->row_cnt || p->rows[k->last - 1].bin != bin ||
 	    p->rows[k->last - 1].key != key) {
 		if (array_reserve(&p->rows, &p->row_cap, p->row_cnt + 1) < 0)
@@ -288,7 +288,7 @@ static int64_t measure(const struct page_rows *p, const int64_t *values)
 	return sum;
 }
 
-/* Marks the key with the highest measure in the last bin: it has its own rows. */
+/* Marks the key with the highest measure in the last bin as a key with its own rows. */
 static void name_leader(struct page_rows *p)
 {
 	if (p->leader.values[0])
@@ -383,7 +383,7 @@ static size_t task_cnt(const struct page_rows *p)
 	return is_of_threads(p) ? p->a->ids.thread_cnt : p->a->ids.process_cnt;
 }
 
-/* Sets *ret to the first task for which this function was called with these others. */
+/* Sets *ret to the first task for which this function was called with the same `others`. */
 static int merge_others(struct page_rows *p, uint64_t others, uint32_t task, uint32_t *ret)
 {
 	uint32_t n;
@@ -397,7 +397,7 @@ static int merge_others(struct page_rows *p, uint64_t others, uint32_t task, uin
 	return 0;
 }
 
-/* A group_merge's into(): returns the task whose row includes a dense task. */
+/* Implements group_merge.into(): returns the task whose row includes a dense task. */
 static uint32_t merge_task(void *ctx, uint32_t task)
 {
 	struct page_rows *p = ctx;
@@ -464,7 +464,7 @@ static int by_total(const void *a, const void *b)
 /* Processes with the same name. */
 struct page_name {
 	const char *text;
-	uint64_t total;		/* sum of the measure of those without their own rows */
+	uint64_t total;		/* sum of the measure of the processes without their own rows */
 	bool is_kept;
 };
 
@@ -599,7 +599,7 @@ static void put_keys(const struct page_rows *p, uint32_t key, struct value *valu
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
 		uint64_t v = p->keys[key].value;
 
-		/* larger than any id: the address of a name */
+		/* a value above all ids is the address of a name */
 		values[i] = v == NULL_VALUE ? value_null() :
 			    p->is_text[i] || v > UINT32_MAX ?
 					      value_text((const char *)(uintptr_t)v) :

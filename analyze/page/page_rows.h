@@ -71,9 +71,10 @@ struct page_rows_def {
 
 /*
  * Passes three kinds of results to the sink: the rows of def; "others_of_" and its name, with the
- * number of keys without their own rows, by name; and both for def->with. rows_wanted: maximum
- * number of rows for each kind of ranked row; 0: none. Rows are of the whole machine. Columns
- * submitter and owner_how are used only for rows with an unknown owner. 0 or -errno.
+ * number of keys without their own rows, by name; and the same two kinds for def->with.
+ * rows_wanted: maximum number of rows for each kind of ranked row; 0: none. Rows are of the whole
+ * machine. Columns submitter and owner_how are used only for rows with an unknown owner. 0 or
+ * -errno.
  */
 int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct page_bins *bins,
 		  const struct row_sink *out, size_t rows_wanted, struct err *e);

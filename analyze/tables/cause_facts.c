@@ -184,7 +184,7 @@ int causes_fact_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Selects the most throttled group, and its last quota or that of an ancestor. */
+/* Selects the most throttled group, and the last quota of this group or of its ancestor. */
 const char causes_quota_sql[] =
 	"SELECT coalesce(q.quota_of, p.cgroup), q.quota_ns, q.period_ns "
 	"FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid "
@@ -469,8 +469,8 @@ static bool is_busy_kind(const char *kind)
 
 /*
  * Returns the kind with most time. Kinds of idle waits count only if no other kind has a twentieth
- * of the time. *ret_idle: the main idle kind, if it has more time and at least half of all; else
- * NULL.
+ * of the time. *idle: the main idle kind if it has more time than the returned kind, and at least
+ * half of all time; else NULL.
  */
 static const struct kind_time *main_kind(const struct together *t, const struct kind_time **idle)
 {

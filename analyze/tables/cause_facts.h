@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cause_facts: types and helpers shared by the rules of causes(): table_causes.c finds causes,
- * cause_facts.c adds facts about all threads together. Private to them. Threads: one. Errors: 0 or
- * -errno, with the text in c->e.
+ * cause_facts.c adds facts about all threads together. Private to these two files. Threads: one.
+ * Errors: 0 or -errno, with the text in c->e.
  */
 #pragma once
 
@@ -13,10 +13,11 @@
 
 #define ANSWER_BYTES 240
 #define CAUSES_SHOWN 3
-/* limit for brief answers that include a path and the names that ended waits */
+/* maximum number of events for brief answers with a path and the names that ended waits */
 #define BRIEF_EVENTS_MAX 10000000
-#define DETAIL_EVENTS_MAX 2000000 /* limit for answers with savings */
-#define KEPT_SLICES_MAX 2000000 /* limit for keeping the slices of the window, of 40 bytes each */
+#define DETAIL_EVENTS_MAX 2000000 /* maximum number of events for answers with savings */
+/* slices of the window are kept up to this number; each needs 40 bytes */
+#define KEPT_SLICES_MAX 2000000
 
 /* A part of the path: a row of path_sql. Times in ns; texts are in causes.texts. */
 struct step {
@@ -36,7 +37,7 @@ struct enders {
 	char meanwhile[ANSWER_BYTES];
 };
 
-/* A name and an activity or wait of it, on the path or summed over all of its threads. */
+/* A name with an activity or a wait, on the path or summed over all threads of this name. */
 struct candidate {
 	const char *comm, *process; /* equal if the candidate is all threads of a process */
 	const char *kind, *held_what;
@@ -46,7 +47,7 @@ struct candidate {
 	bool has_enders;
 	const char *cause;	/* the cause to leave out in whatif(); NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
-	uint64_t drift_ns;	/* whatif() widened the interval by this */
+	uint64_t drift_ns;	/* number of ns by which whatif() widened the interval */
 	/* For running on the path: the functions with most samples. */
 	struct function {
 		const char *name, *cause;

@@ -159,7 +159,7 @@ static int shares(const struct causes *c, const struct candidate *x, enum share_
 /*
  * Selects the waits of all threads of a name, by kind, if they add up to a twentieth of the window.
  * Without a workload, locks, stops, pipes, sockets and other calls are skipped: most of these waits
- * are those of idle threads. With a critical path (:kind is not NULL), pipes, sockets and other
+ * are waits of idle threads. With a critical path (:kind is not NULL), pipes, sockets and other
  * calls are skipped, too.
  */
 static const char held_up_sql[] =
@@ -217,7 +217,9 @@ static bool is_small(const struct causes *c, const struct candidate *x)
 	return (x->is_path ? 10 : 20) * x->ns < c->span_ns;
 }
 
-/* Returns the candidate's cost: its saving without the drift, or its time if that is unknown. */
+/*
+ * Returns the candidate's cost: its saving without the drift, or its time if the saving is unknown.
+ */
 static uint64_t cost_of(const struct candidate *x)
 {
 	uint64_t sum_ns = x->saves_min_ns + x->saves_max_ns;
@@ -243,9 +245,9 @@ static int by_cost(const void *a, const void *b)
 }
 
 /*
- * Moves the costliest sum of a kind to `place`, if the candidate there is a smaller part of the
- * path: the path is in the holder while threads wait for a lock, and in other threads while a
- * thread is stopped.
+ * Moves the costliest sum of a kind to `place`, if the candidate there is on the path and has less
+ * time. Locks and stops have little time on the path: while threads wait for a lock, the path is in
+ * the holder, and while a thread is stopped, the path is in other threads.
  */
 static void promote(struct causes *c, const char *kind, size_t place)
 {
@@ -393,7 +395,7 @@ static int find_candidates(struct causes *c)
 	ret = ret
 		      ?: causes_query(c, held_up_sql, c->has_path ? "path" : NULL, NULL,
 				      held_up_row, NULL);
-	/* held_up_sql omits names that only ran: if there are no candidates, select those. */
+	/* held_up_sql omits names that only ran: without other candidates, select these names */
 	if (!ret && !c->candidate_cnt)
 		ret = causes_query(c, ran_sql, NULL, NULL, held_up_row, NULL);
 	for (size_t i = 0; i < c->candidate_cnt; i++)
@@ -485,8 +487,8 @@ static int name_object(const struct causes *c, struct sentence *s, const struct 
 /* ---- rules about candidates ---- */
 
 /*
- * Appends the thread that held the wait longest, and the kinds of the path during the wait: ", held
- * by audit (4711): disk 81 %, running 12 %".
+ * Appends the thread that ended most of the candidate's waiting time and, for a lock, the kinds of
+ * the path during the waits: ", held by audit (4711): disk 81 %, running 12 %".
  */
 static int name_holder(const struct causes *c, struct sentence *s, const struct candidate *x)
 {
@@ -743,7 +745,10 @@ static void add_saving(struct sentence *s, const struct candidate *x)
 			      duration(of, x->of_ns));
 }
 
-/* Applies the rules to candidates: up to max sentences, and a verdict for each rule without one. */
+/*
+ * Applies the rules to candidates: adds up to max sentences, and a verdict for each rule without a
+ * sentence.
+ */
 static int apply_candidates(struct causes *c, unsigned int max, unsigned int *place)
 {
 	unsigned int shown = 0;
@@ -815,7 +820,7 @@ static int killed_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Arguments and columns equal those in the summary, so that the cached rows are shared. */
+/* Arguments and columns are the same as in the summary, so that both share the cached rows. */
 static const char spikes_sql[] =
 	"SELECT coalesce(comm_at(u.upid, (u.start_ns + u.end_ns) / 2), u.name), u.bytes, u.dur_ns, "
 	"u.start_ns, u.bytes_per_s FROM memory_spikes(:from, :to, 0, 0) AS u "
@@ -862,7 +867,8 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 /*
  * A herd: at least 8 threads that one thread woke at a futex, each within 1 ms of the previous one.
  * A wake-up is in vain if the thread sleeps at the futex again after less than 0.2 ms on CPUs in
- * all. f: threads that waited for a futex; a + keeps SQLite from reading the events once for each.
+ * all. f: threads that waited for a futex. The + before utid keeps SQLite from reading the events
+ * once per thread of f.
  */
 static const char herd_sql[] =
 	"WITH f AS MATERIALIZED (SELECT DISTINCT utid FROM switches WHERE ts_ns >= :from "

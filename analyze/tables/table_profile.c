@@ -28,7 +28,7 @@ struct thread {			/* with by_name: a thread while it has these names */
 	int64_t utid, upid;
 	const char *comm, *thread_name;
 	uint64_t oncpu_ns, sample_cnt;
-	uint64_t given_cnt;	/* samples divided so far */
+	uint64_t given_cnt;	/* number of the thread's samples that have their time already */
 };
 
 struct stack {
@@ -41,7 +41,7 @@ struct profile {
 	struct analysis *a;
 	bool by_name;
 	struct task_keys keys;		/* owns the names */
-	struct hash_map name_map;	/* pairs of comm and thread_name, by address */
+	struct hash_map name_map;	/* (comm, thread_name), by address -> number of the pair */
 	struct table_query window;	/* args 0 and 1: from_ns, to_ns */
 	struct hash_map thread_map, stack_map;
 	struct thread *threads;
@@ -92,7 +92,7 @@ static int add_usage(struct profile *p, const struct cell *row)
 	return 0;
 }
 
-/* Finds the names at ts_ns, equal to those in cpu_usage(). */
+/* Finds the names at ts_ns, the same as in cpu_usage(). */
 static int names_at(struct profile *p, uint32_t thread, uint64_t ts_ns, const char **ret_comm,
 		    const char **ret_name)
 {

@@ -125,7 +125,7 @@ static int give_parts(void *ctx, const struct block_request *r)
 	return 0;
 }
 
-/* Implements the sink of the fold. */
+/* Implements fold_sink.found(). */
 static int on_request(void *ctx, const void *found)
 {
 	return ((struct request_table *)ctx)->is_of_parts ? give_parts(ctx, found) :
@@ -233,7 +233,7 @@ struct slice_scan {
 	struct fold_reader *reader;	/* reads CPU time, and waits only if used */
 	struct rowbuf *out;		/* rows of the present step */
 	uint64_t from_ns, to_ns;	/* edges of the window */
-	uint64_t decided_ns;		/* all pieces before are processed */
+	uint64_t decided_ns;		/* all pieces before this time are processed */
 	bool cuts;			/* the query has a window */
 	unsigned int cpu_cnt;
 	struct slice_cpu *cpus;
@@ -319,8 +319,8 @@ static int on_piece(void *ctx, const void *found)
 }
 
 /*
- * A piece is reported before the wait that ends at the start of the next piece, so this wait
- * belongs to the present thread.
+ * Stores a wait for a CPU until the piece that follows the wait: the wait ends at the start of that
+ * piece, and is reported after the CPU's previous piece.
  */
 static int on_state(void *ctx, const void *found)
 {
@@ -363,8 +363,8 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	if (!s->cuts && s->q.from_ns > 0) {
 		from = context_abs(s->a, s->q.from_ns);
 		/*
-		 * Start one ns early, to distinguish a slice that begins there from one that began
-		 * before.
+		 * Start one ns early, to distinguish a slice that begins at the range's start from
+		 * an older slice.
 		 */
 		from = from > s->a->start_ns ? from - 1 : from;
 	}

@@ -25,7 +25,7 @@
 #include "model/span_track.h"
 #include "table_columns.h"
 
-/* Columns of span_events: four that all event tables have, then those of the kind. */
+/* Columns of span_events: four that all event tables have, then the columns of the kind. */
 enum { COL_TS_NS = 0, COL_UTID = 2, COL_ACTION = 4 + EV_SPAN_ACTION, COL_NAME = 4 + EV_SPAN_NAME,
        COL_ID = 4 + EV_SPAN_ID };
 

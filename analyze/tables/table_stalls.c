@@ -19,7 +19,7 @@
 #include "base/hash_map.h"
 #include "table_columns.h"
 
-/* Columns of an event table: four that all event tables have, then those of the kind. */
+/* Columns of an event table: four that all event tables have, then the columns of the kind. */
 enum { COL_TS_NS = 0, COL_UTID = 2, COL_ACTION = 4 + EV_PRESSURE_ACTION,
        COL_PAGES = 4 + EV_PRESSURE_PAGES };
 

@@ -27,8 +27,8 @@ struct list {
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
 	/*
-	 * Returns the first row that may end at or after an instant. NULL: rows are not in this
-	 * order.
+	 * Returns the first row that may end at or after an instant. NULL: rows are not ordered by
+	 * their ends.
 	 */
 	size_t (*ending)(const struct trace *t, uint64_t ts_ns);
 	/*
@@ -433,7 +433,7 @@ const struct table_def tables_of_lists[] = {
  * before a row is built.
  *
  * Columns are declared in schema/events/. Kernel addresses have their top bit set, so they are
- * negative as SQL integers; hex(), symbol() and joins work with these.
+ * negative as SQL integers; hex(), symbol() and joins accept the negative values.
  */
 
 #define FIXED_COLS 4	/* ts_ns, cpu, utid, irq or preempted */
@@ -520,7 +520,10 @@ static void events_close(void *state)
 	event_cursor_close(s->cursor);
 }
 
-/* Maps ids to dense ids and back, so that every id is a row of threads or processes. */
+/*
+ * Fills a cell with a value of an event. Ids are mapped to dense ids and back, so that every id is
+ * a row of threads or processes.
+ */
 static void put_value(const struct event_scan *s, const struct event *ev,
 		      const struct event_column *col, struct cell *c)
 {

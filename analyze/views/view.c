@@ -158,8 +158,8 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	v->is_of_activity = q->is_of_activity;
 	v->bin = v->w.first_bin;
 	/*
-	 * Label groups with the names at the window's end: tasks have their last names, which may
-	 * be later.
+	 * Label groups with the names at the window's end: the last names of tasks may be of a
+	 * later time.
 	 */
 	if (!ret && v->groups.by && (v->w.to_ns < a->end_ns || trace_is_cut_short(a->trace))) {
 		v->groups.label_ns = v->w.to_ns - 1;

@@ -25,7 +25,8 @@ enum view_take {
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
 	VIEW_TAKES_LABELS,	/* labels of the row's group: view_label_cells() */
-	VIEW_TAKES_QUANTILE,	/* + per mille; struct quantile, NULL if empty */
+	/* plus per mille: a quantile of a struct quantile; NULL if that is empty */
+	VIEW_TAKES_QUANTILE,
 };
 
 /* The row in which a key is counted. */

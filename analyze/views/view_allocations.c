@@ -214,7 +214,7 @@ static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 	}
 }
 
-/* The event of a stack follows that of its allocation and has the same timestamp. */
+/* A stack's event follows the event of the allocation, and has the same timestamp. */
 static int on_stack(struct allocation_pairs *p, const struct event *ev)
 {
 	const struct dense_ids *d = &p->a->ids;
@@ -245,7 +245,7 @@ static int on_event(struct allocation_pairs *p, const struct event *ev)
 	ret = object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, give, p, &unknown);
 	if (ret || !o.is_alloc || ev->ts_ns < p->range.until_ns)
 		return ret;
-	/* the allocation is not reported: it only shows that an earlier object's free was lost */
+	/* this allocation is not reported, but shows that the free of an earlier object was lost */
 	o.is_alloc = false;
 	return object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, NULL, NULL, &unknown);
 }
@@ -296,7 +296,8 @@ static int allocation_pairs_next(struct allocation_pairs *p, struct err *e)
  * lifetime_usage(from_ns, to_ns, by): allocations of the window by group, source, call site, cache
  * and page order; how many were freed by the window's end, and after how long.
  *
- * Rows may look equal: objects of different sizes, or addresses in the same function.
+ * Rows may look equal although they differ in the size of objects, or in the address within a
+ * function.
  */
 
 #define TEMPORARY_NS 1000000
@@ -437,8 +438,8 @@ const struct table_def table_lifetime_usage =
  * bytes grew most in the window.
  *
  * A site gains the objects that it allocates in the window and still holds at its end. It loses
- * objects allocated before the window and freed in it; those are looked up for one more length of
- * the window, and older objects count as kept.
+ * objects allocated before the window and freed in it; to find these objects, reading begins one
+ * window length before the window, and objects older than that count as kept.
  */
 
 struct growth_site {

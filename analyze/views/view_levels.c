@@ -30,7 +30,7 @@ struct levels_view {
 	struct view v;
 	size_t next;		/* index of the next rename, if names matter */
 	bool is_begun;
-	struct mem_process *now;	/* by process; NULL: renames do not matter */
+	struct mem_process *now;	/* current memory by process; NULL: renames do not matter */
 };
 
 static const struct fold_sums_def levels_def = { .bytes = sizeof(struct level) };

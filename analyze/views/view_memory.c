@@ -6,8 +6,9 @@
  * Levels: of rss and vm, all memory of the processes; of slab, page and heap, what was allocated
  * since the trace's start and not freed yet. peak_bytes is the highest level in the bin, including
  * the level at its beginning. A group's peak is the peak of the group's sum, not the sum of its
- * processes' peaks. A group has a row in a bin with changes. For rss and vm, and for every source
- * if bins have one length, also in a bin with a level above 0.
+ * processes' peaks. A group has a row in each bin in which its memory changes. For rss and vm, and
+ * for every source if bins have equal lengths, the group also has a row in each bin with a level
+ * above 0.
  *
  * Each group of sources runs through the window separately. The index has, per interval, the sums
  * of every owner and the highest level of the usual sets of owners. An interval is decoded if a
@@ -27,11 +28,12 @@
 struct holder {			/* one group and source */
 	struct view_carried carried;
 	int64_t level;
-	int64_t peak;			/* peak to counts: of the present bin */
+	/* the members from peak to counts are about the present bin */
+	int64_t peak;
 	uint64_t peak_ns, net_bytes;
 	uint64_t counts[MEMORY_COUNT_CNT];
 	const char *source_name;
-	/* merge to image: of the interval being merged */
+	/* the members from merge to image are about the interval being merged */
 	uint32_t merge, members;	/* merge: the interval's number, from 1 */
 	uint64_t hash;
 	struct memory_growth growth;	/* most: the sum of the members' maxima */
@@ -64,7 +66,7 @@ struct memory_view {
 	struct view v;
 	struct memory_walk walks[INDEX_GROUP_CNT];
 	uint32_t source_mask;	/* bit per source that the query needs */
-	struct fold_sums sets;	/* of the interval being merged, by slot and hash */
+	struct fold_sums sets;	/* sets of the interval being merged, by slot and hash */
 	uint32_t *merging;	/* indexes of holders with rows in the interval being merged */
 	size_t merging_cnt, merging_cap;
 	uint32_t merges;
@@ -96,8 +98,8 @@ static int holder_at(struct memory_view *s, uint32_t group, unsigned int source,
 }
 
 /*
- * Returns whether a row (RSS or VM only) is of one process, and its peak that of the process's
- * program.
+ * Returns whether a row is about the RSS or VM of one process. An exec resets the peak of such a
+ * row.
  */
 static bool has_program(const struct memory_view *s, unsigned int source)
 {
@@ -322,8 +324,8 @@ static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t inter
 }
 
 /*
- * Finds the peak growth of each group in the interval. Returns false if one is unknown. The sum of
- * the members' maxima is an upper bound: the maxima may be at different times.
+ * Finds the peak growth of each group in the interval. Returns false if a peak is unknown. The sum
+ * of the members' maxima is an upper bound: the maxima may be at different times.
  */
 static bool find_peaks(struct memory_view *s)
 {

@@ -167,8 +167,9 @@ static const char *submitter_name(const struct analysis *a, const struct block_r
 }
 
 /*
- * Finds the owner's group at at_ns: the submitting thread's if the thread belongs to the owner,
- * else the process's. Lowers *end_ns to the end of the time for which the answer holds.
+ * Finds the owner's group at at_ns: the group of the submitting thread if this thread belongs to
+ * the owner, else the group of the owner process. Lowers *end_ns to the end of the time for which
+ * the answer holds.
  */
 static void request_charge(const struct analysis *a, struct grouping *groups,
 			   const struct block_request *r, uint64_t at_ns, uint64_t *end_ns,
@@ -240,7 +241,7 @@ static unsigned int power_of(uint64_t v)
 	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
 }
 
-/* keys_of_requests() maps the query's keys to those of requests. */
+/* keys_of_requests() maps the query's keys to keys of requests. */
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	struct grouping *g = &v->groups;
@@ -378,7 +379,7 @@ static void give_hist(struct view *v, const struct view_place *at, void *sum)
 
 /* ---- io_pattern ---- */
 
-#define SEEN_CNT 16	/* requests that a new one may be adjacent to */
+#define SEEN_CNT 16	/* number of last requests to which a new request may be adjacent */
 #define SECTOR_BYTES 512
 
 struct pattern_sum {
@@ -492,7 +493,7 @@ enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
 struct device {
 	struct view_carried carried;
 	uint64_t dev;
-	uint64_t depth;			/* depth at present; the members below are of the bin */
+	uint64_t depth;			/* current depth; the following members are about the bin */
 	uint64_t since_ns;		/* time before is already added */
 	uint64_t busy_ns, inflight_ns, depth_max;
 	uint64_t ios[OP_CNT], bytes[OP_CNT];

@@ -25,7 +25,8 @@ enum owner_how {
 	OWNER_METADATA,		/* metadata of a file system: no owner */
 	OWNER_JOURNAL,		/* journal of a file system: no owner */
 	OWNER_SWAP,		/* swapped memory: no owner, except for reads */
-	OWNER_VOLUME,	/* queued by a kernel thread for a volume: who submitted to the volume */
+	/* queued by a kernel thread for a volume: the process that submitted to the volume */
+	OWNER_VOLUME,
 	OWNER_WAITER,		/* queued by a kernel thread: the process that waits for it */
 	OWNER_HOW_CNT,
 };

@@ -178,7 +178,7 @@ static bool is_same(const struct shown_spike *a, const struct shown_spike *b)
 {
 	uint64_t bytes = a->spike.found.bytes, other = b->spike.found.bytes;
 
-	/* pages beyond that are page cache, tmpfs or copies after a fork */
+	/* pages beyond twice b's bytes are page cache, tmpfs or copies after a fork */
 	if (a->spike.source == ALLOC_PAGE)
 		return b->spike.source != ALLOC_PAGE && bytes <= 2 * other;
 	return a->spike.source == ALLOC_HEAP && b->spike.source == ALLOC_RSS &&

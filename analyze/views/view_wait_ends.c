@@ -39,7 +39,8 @@
 
 #define HISTORY_MIN 32
 #define HISTORY_MAX 16384	/* a power of 2 times HISTORY_MIN */
-#define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; above it, histories no longer grow */
+/* limit of the pieces of all threads, 64 MiB; at the limit, histories no longer grow */
+#define PIECES_MAX (2 << 20)
 #define HOLDERS_MAX HISTORY_MAX	/* successive holders of a lock during one wait */
 #define OPEN_MAX 256	/* open sleeps; the activity during further sleeps stays unknown */
 #define CUT_MAX 4096	/* interrupted waits of a thread for one lock, holder unknown so far */
@@ -81,7 +82,7 @@ struct wait_end {
 	uint64_t meanwhile_ns[WAIT_KIND_CNT + 1];
 };
 
-/* A sleep in row (ender, key) whose waker's activity still counts as unknown. */
+/* A sleep in row (ender, key). The waker's activity during this sleep is not known yet. */
 struct open_sleep {
 	uint64_t from_ns, end_ns, key;
 	uint32_t waker, ender;
@@ -163,8 +164,8 @@ static unsigned int last_before(const struct history *h, uint64_t at_ns)
 }
 
 /*
- * Adds a thread's activities backward from to_ns, at which it ran, to from_ns, or to the end of a
- * wait for a lock, which *ret_waker ended. Returns the instant reached.
+ * Adds a thread's activities backward from to_ns, at which the thread ran, to from_ns, or to the
+ * end of a wait for a lock, which *ret_waker ended. Returns the instant reached.
  */
 static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1], uint32_t *ret_waker)

@@ -13,8 +13,8 @@
  * throttled_periods(from_ns, to_ns): number of quota periods in which groups were throttled.
  *
  * wait_ns is the waiting time in the bin: in sched_waits() runnable_ns + preempted_ns of
- * thread_states(), in wait_kinds() all of a lifetime except running. All other columns are about
- * waits that ended in the bin, with their whole length.
+ * thread_states(), in wait_kinds() the whole lifetime of threads except running. All other columns
+ * are about waits that ended in the bin, with their whole length.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const struct view_def states_view = {
 
 const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view, struct view);
 
-/* Sleeps and throttling have keys of their own: skip these. */
+/* Skips sleeps and throttling, which have keys of their own. */
 static int place_cpu_waits(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
 	return key->b ? 0 : view_place_thread(v, key, ret);
@@ -118,9 +118,9 @@ struct throttled {
 static const struct fold_sums_def throttled_def = { .bytes = sizeof(struct throttled) };
 
 /*
- * All threads of a group get a new quota at once, and none of them has ended its wait before. So
- * waits that share an instant count as one period, and a wait that begins after the end of all of
- * them belongs to the next period.
+ * All threads of a group get a new quota at once, and none of these threads ends its wait earlier.
+ * So waits that contain a common instant count as one period. A wait that begins after the end of
+ * all these waits belongs to the next period.
  */
 static int on_throttled(void *ctx, const void *found)
 {

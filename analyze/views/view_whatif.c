@@ -24,10 +24,10 @@
  * two errors: the drift, which is the difference between the recorded end and the end of the
  * unchanged REPLAY_SCHEDULED; and the difference that the remaining waits for a CPU on the path may
  * make in another run. These waits depend on other work and are treated as independent draws: the
- * variance of their sum is the sum of their squares (1.96 deviations, at most all of them). A
- * function is left out twice more, with the lowest and the highest share that fit each thread's
- * number of samples (Wilson's interval, 95 %). REPLAY_FIXED counts if at least a twentieth of the
- * path is sleeps ended by a network.
+ * variance of their sum is the sum of their squares (1.96 standard deviations, at most the sum
+ * itself). A function is left out twice more, with the lowest and the highest share that fit each
+ * thread's number of samples (Wilson's interval, 95 %). REPLAY_FIXED is one of the variants only if
+ * sleeps that a network ended are at least a twentieth of the path.
  */
 #include <errno.h>
 #include <math.h>
@@ -48,9 +48,10 @@
 #include "table_columns.h"
 
 #define PIECES_MAX (4u << 20)
-#define CAUSES_MAX 12		/* causes tried: those with most time on the path */
+/* maximum number of causes tried: the causes with most time on the path */
+#define CAUSES_MAX 12
 #define POLLS_MIN 10		/* consecutive equal sleeps that count as polling */
-#define PIECE_SAMPLES_MIN 20	/* with fewer, use the share in the window */
+#define PIECE_SAMPLES_MIN 20	/* with fewer samples in a piece, use the share in the window */
 #define FUNCTIONS_MAX 64	/* one bit of struct sample each */
 #define SIGMA_95 1.96
 #define RUNNING WAIT_KIND_CNT	/* the kind of pieces on a CPU, after the kinds of waits */
@@ -92,7 +93,7 @@ struct spent {
 	uint32_t object;
 	uint8_t kind;
 	uint64_t ns;
-	struct cause cause;	/* of its first piece; CAUSE_TYPE_CNT: none */
+	struct cause cause;	/* cause of the first piece; CAUSE_TYPE_CNT: none */
 };
 
 struct whatif {
@@ -109,7 +110,8 @@ struct whatif {
 	size_t cnt;			/* number of pieces */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
 	uint64_t last_ns;
-	uint32_t *ends;			/* pieces on a CPU; the replay ends with the latest */
+	/* pieces on a CPU; the replay ends when the last of these ends */
+	uint32_t *ends;
 	size_t end_cnt, end_cap;
 	uint32_t target;		/* the piece of ends that was the latest in the last run */
 	struct cause *causes;
@@ -223,7 +225,8 @@ static uint32_t object_number(struct whatif *x, const struct thread_sleep *s)
 }
 
 /*
- * Completes a sleep's piece at its end with kind, object and waker. `call`: whether it timed out.
+ * Completes a sleep's piece at its end with kind, object and waker. p->call is set to whether the
+ * sleep timed out.
  */
 static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 {
@@ -239,7 +242,10 @@ static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 		p->waker = EVENT_ID_UNKNOWN;
 	else if (s->waker != s->thread && !p->call)
 		p->waker = object_waker(x->v.a->trace, x->machine, s);
-	/* A wake-up by a network, or of a kernel worker, may or may not be an answer. */
+	/*
+	 * A wake-up by a network, or of a kernel worker, may or may not be the answer to an earlier
+	 * request.
+	 */
 	p->is_instant = !p->waker && !p->call && s->is_seen &&
 			(p->kind == WAIT_SOCKET || p->kind == WAIT_POLL || p->kind == WAIT_KERNEL);
 }
@@ -298,7 +304,7 @@ static bool is_of(struct whatif *x, const struct cause *c, const struct replay_p
 	case CAUSE_PROCESS:
 		if (comm_of(x, p->thread) != c->name)
 			return false;
-		/* Its waits for requests of other processes are kept. */
+		/* waits of the process for requests of other processes are kept */
 		return !is_sleep || (p->waker_piece ? comm_of(x, p->waker) == c->name :
 						      !p->is_instant && p->flag);
 	}
@@ -318,7 +324,9 @@ struct set {
 	size_t cnt;
 };
 
-/* Number of samples of a thread in an interval, and of those among them that hit the functions. */
+/*
+ * Number of a thread's samples in an interval, and number of these samples that hit the functions.
+ */
 struct sampled {
 	size_t cnt, of;
 };
@@ -625,7 +633,10 @@ static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
 		add_cause(b->x, CAUSE_PROCESS, comm, ns);
 }
 
-/* A thread polls if it sleeps equally long again and again, without waking others in between. */
+/*
+ * A thread polls if it sleeps equally long again and again, without waking other threads between
+ * these sleeps.
+ */
 static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t ns)
 {
 	if (p->what == REPLAY_SLEEP && p->object && (p->kind == WAIT_TIMER || p->call)) {
@@ -920,8 +931,8 @@ static int by_path(const void *a, const void *b)
 
 /*
  * Finds the piece whose end is the end of the report. If a process exits, some of its threads may
- * be on a CPU last only to be killed. Then the last piece of the main thread is used, if it did not
- * end before they were woken.
+ * be on a CPU last only to be killed. In this case the last piece of the main thread is used,
+ * unless that piece ended before the killed threads were woken.
  */
 static bool find_end(struct whatif *x, uint32_t *ret)
 {
@@ -954,7 +965,8 @@ static bool find_end(struct whatif *x, uint32_t *ret)
 
 /*
  * Adds the ends of threads of the report that ended before the final stay on a CPU begins: the
- * workload would wait for such a thread if it ended last, although no recorded wait shows that.
+ * workload would wait for such a thread if the thread ended last, although no recorded wait shows
+ * this dependency.
  */
 static int find_ends(struct whatif *x)
 {
