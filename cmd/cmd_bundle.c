@@ -48,7 +48,8 @@ static const struct {
 	{ "process names", KIND(COMM) },	/* including threads */
 	{ "command lines", KIND(CMDLINE) },
 	{ "paths", KIND(PATH) | KIND(CGROUP) },	/* programs, files, cgroups */
-	{ "user names", KIND(USER) },	/* including those below /home in paths and command lines */
+	/* including users named below /home in paths and command lines */
+	{ "user names", KIND(USER) },
 	{ "user ids", KIND(UID) },
 	{ "host names", KIND(HOST) },
 	{ "addresses of sockets", KIND(SOCKET) },
@@ -408,9 +409,9 @@ static int zip_write(const char *zip, const char *folder, const struct trace *t,
 /*
  * Makes the zip file of t, which is the trace in the directory dir. All members are in folder.
  * *ret_bytes: size of the zip file. Texts are safe for a terminal, and contain no environment
- * variables. page_of: name of the trace in commands on the page. The page is left out if
- * *ret_no_page is set; with it, the zip file may exceed max_bytes, and then *ret_no_page is set:
- * the page is left out first, since it can be made again from the trace.
+ * variables. page_of: name of the trace in commands on the page. If *ret_no_page is set, the page
+ * is left out. Otherwise, if the zip file with the page exceeds max_bytes, the page is left out and
+ * *ret_no_page is set: the page can be made again from the trace.
  */
 static int zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
 		    const char *page_of, uint64_t max_bytes, bool *ret_no_page,
@@ -466,8 +467,8 @@ struct bundle_job {
 };
 
 /*
- * Sources in the order in which they are left out: those of least use per byte in a bug report
- * first.
+ * Sources in the order in which they are left out: first those that are least useful per byte in a
+ * bug report.
  */
 static const char *const trim_steps[] = {
 #define X(name) name,
@@ -500,8 +501,8 @@ static uint64_t planned_bytes(const struct bundle_job *j)
 }
 
 /*
- * Removes a block alternately from the window's beginning and end, so that its middle stays.
- * *ret_any: a block was removed; the last block stays.
+ * Removes a block alternately from the window's beginning and end, so that the window's middle
+ * stays. *ret_any: a block was removed; a single block is not removed.
  */
 static int trim_ends(struct bundle_job *j, bool *ret_any, struct err *e)
 {
@@ -562,7 +563,10 @@ static int plan(struct bundle_job *j, struct err *e)
 	return r == 0 ? trim_to(j, j->max_bytes, e) : r;
 }
 
-/* Replaces the new trace by a copy with pseudonyms. It was just written, so it has no damage. */
+/*
+ * Replaces the new trace by a copy with pseudonyms. The new trace was just written, so it has no
+ * damage.
+ */
 static int redact(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;

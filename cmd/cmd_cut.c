@@ -16,7 +16,7 @@
 #include "edit/trace_cut.h"
 #include "base/words.h"
 
-/* Selects processes: a process that matches any of these members is kept. */
+/* Selects processes: a process that matches any member of this struct is kept. */
 struct who {
 	struct lists_ids ids;
 	char *pids;	/* ids as text */

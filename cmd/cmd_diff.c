@@ -17,7 +17,7 @@
 
 struct diff {
 	struct input in[2];
-	struct lists_strings paths[2]; /* traces of group A, and those after --with: group B */
+	struct lists_strings paths[2]; /* traces of group A, and of group B (after --with) */
 	bool with;
 	const char *has_more;
 	uint64_t every_ns;

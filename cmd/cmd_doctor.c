@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_doctor: `ebpfrec doctor` lists the hooks of this kernel, and reports whether this user may
- * record. It changes nothing. The list of sources is also that of `record -e`.
+ * record. It changes nothing. `record -e list` prints the same list of sources.
  */
 #include <stdarg.h>
 #include <stdio.h>

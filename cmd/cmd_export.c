@@ -287,8 +287,8 @@ static int write_files(struct export *x, const struct atomic_output *out, struct
 }
 
 /*
- * Writes the files to a temporary directory. That becomes the output, or its files are moved into
- * an existing output.
+ * Writes the files to a temporary directory. This directory becomes the output, or its files are
+ * moved into an existing output.
  */
 static int export_directory(struct export *x)
 {
@@ -473,7 +473,7 @@ static int take_to(void *job, const char *value, struct err *e)
 	return c;
 }
 
-/* Sets the tables to write: those of -t, or all. */
+/* Sets the tables to write: the tables of -t, or all tables. */
 static int pick_tables(struct export *x)
 {
 	const struct schema_table *all;
@@ -532,7 +532,8 @@ static int check_options(struct export *x)
 }
 
 /*
- * Returns the sources that a complete output needs: those of its view, or all sources for tables.
+ * Returns the sources that a complete output needs: the sources of its view or, for tables, all
+ * sources.
  */
 static struct loss_needs needs_of(const struct export *x)
 {

@@ -185,8 +185,8 @@ static void add_events(struct facts *f, const struct trace *t)
 }
 
 /*
- * Adds the losses that end within the trace. As in reports, a loss counts at its end: one that ends
- * after this cut counts in the next cut.
+ * Adds the losses that end within the trace. As in reports, a loss counts at its end: a loss that
+ * ends after this cut counts in the next cut.
  */
 static void add_losses(struct facts *f, const struct trace *t)
 {
@@ -386,7 +386,7 @@ static int columns(const struct input *in)
 	"WHERE parent_upid NOT IN (SELECT upid FROM p) "                                           \
 	"UNION ALL SELECT p.upid, depth + 1 FROM tree JOIN p ON p.parent_upid = tree.upid "        \
 	"ORDER BY 2 DESC, 1) "
-/* row_number() keeps the order of the recursion, which is that of the tree. */
+/* row_number() keeps the order of the recursion, which is the order of the tree. */
 #define TREE_REST                                                                                  \
 	"user, container, start_ns, end_ns, cmdline FROM (SELECT upid, depth, row_number() "       \
 	"OVER () AS nth FROM tree) JOIN p USING (upid) ORDER BY nth"

@@ -46,7 +46,7 @@ static int run(void *job)
 
 #else
 
-/* trace_list: opens one trace at a time, and reports on stderr those that cannot be opened. */
+/* trace_list: opens one trace at a time, and reports on stderr the traces that cannot be opened. */
 
 static void list_trace(const char *dir, const char *name)
 {
@@ -297,7 +297,7 @@ static bool add_operands(struct question *q)
 	return !*q->error && (!text || (add(q, strdup("--")) && add(q, strdup(text))));
 }
 
-/* Returns the arguments of a tool, separated by commas; those in brackets are optional. */
+/* Returns the arguments of a tool, separated by commas; arguments in brackets are optional. */
 static const char *known_arguments(const struct tool *t)
 {
 	return say_format("%s%s%s%s%smax_bytes", t->of_trace ? "trace," : "", t->needs,
@@ -431,7 +431,7 @@ static uint64_t limit_of(const struct question *q, const char *name, uint64_t un
 
 /*
  * Limits memory, temporary files and time for the rest of this process. SQLite reports an error if
- * it exceeds the first two.
+ * it exceeds the limit of memory or of files.
  */
 static void limit_statement(const struct question *q)
 {
@@ -493,7 +493,7 @@ static size_t count_lines(const char *text, size_t n)
 
 /*
  * Returns remarks on omitted rows and missing data for an answer in CSV. Other formats contain
- * them.
+ * these remarks in the output.
  */
 static const char *remarks(const struct question *q, const struct answer_text *a, size_t lines)
 {
@@ -580,8 +580,8 @@ static void add_completeness(struct question *q, struct answer_text *a)
 }
 
 /*
- * Starts a viewer of the trace unless one runs, and prepends its address to a->out, which selects
- * the window.
+ * Starts a viewer of the trace unless one runs. Prepends to a->out the viewer's address, which
+ * selects the window.
  */
 static void add_address(struct question *q, struct answer_text *a)
 {

@@ -33,7 +33,7 @@
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
 #define AGAIN_NS UNITS_NS_PER_S /* the recorder writes a block about once a second */
-/* number of uncounted events that are counted without a scrape; that takes some 10 ms */
+/* uncounted events that are counted even without a scrape; counting so many takes some 10 ms */
 #define MANY_EVENTS 200000
 #define WAIT_NS 20000000 /* longest wait of a scrape for a count */
 #define FORMAT_CNT 2 /* text formats; index 1: OpenMetrics */
@@ -82,7 +82,7 @@ static void on_interrupt(int sig)
 
 /*
  * Reads the blocks recorded since the last call. After the recorder has ended, opens a new trace of
- * the same name if there is one, and keeps the old trace open until then.
+ * the same name or, if there is none yet, keeps the old trace open.
  */
 static void look(struct metrics_job *j)
 {
@@ -192,7 +192,7 @@ static int count(struct metrics_job *j)
 /*
  * Prepares counting from the end of the trace. Reads the last blocks, from which it assigns the
  * first labels and learns what threads wait for, so that the first scrape takes no longer than
- * later ones.
+ * later scrapes.
  */
 static int prepare(struct metrics_job *j)
 {
@@ -233,7 +233,10 @@ static int count_again(struct metrics_job *j, uint64_t wait_ns)
 		return 0;
 	look(j);
 	j->failed = j->failed || count(j);
-	/* time of the end of counting: queued requests must not each count again */
+	/*
+	 * the time after counting: a request that arrived during the count must not start another
+	 * one
+	 */
 	j->asked_ns = j->looked_ns = clock_mono_ns();
 	return j->failed ? EXIT_FAILED : 0;
 }

@@ -656,8 +656,8 @@ static void imply_workload(struct report_options *o)
 }
 
 /*
- * Checks that the selected tasks exist. While the trace is recorded they may still appear, so a
- * missing task is only noted.
+ * Checks that the selected tasks exist. While the trace is recorded, a missing task may still
+ * appear, so it is only reported in a note.
  */
 static int check_named(struct report_options *o)
 {

@@ -150,7 +150,10 @@ static void show_item(const struct sql_schema_item *it, struct render *r)
 						value_null(), value_null(), value_text(it->text) });
 }
 
-/* Prints the columns of one item; r: see above. Lists the known names if the name is unknown. */
+/*
+ * Prints the columns of one item; r: as in sql_schema_list(). Lists the known names if the name is
+ * unknown.
+ */
 static int sql_schema_show(const char *name, struct render *r)
 {
 	static const char *const columns[] = { "table", "column", "type", "unit", "meaning" };
@@ -203,7 +206,7 @@ static int say_no_column(const char *statement, const char *message, const char 
 }
 
 /*
- * Prints SQLite's message on a statement. For an unknown table, function or column, it adds the
+ * Prints SQLite's message on a statement. For an unknown table, function or column, also prints the
  * nearest name and a list of the known names. Returns EXIT_FAILED.
  */
 static int sql_schema_error(const char *statement, const char *message)
@@ -327,7 +330,7 @@ static void begin(void)
 {
 	const char *path = history_path();
 
-	setlocale(LC_CTYPE, ""); /* libedit needs it for the width of characters */
+	setlocale(LC_CTYPE, ""); /* libedit needs the locale for the width of characters */
 	rl_readline_name = "ebpfrec";
 	rl_attempted_completion_function = complete;
 	rl_basic_word_break_characters = " \t\n\"'`$><=;|&{(,.+-*/%";

@@ -696,7 +696,8 @@ static int serve(struct view_job *j)
 	while (!interrupted && !(is_read(j, 0) && j->read_status))
 		http_server_run(j->http, 500);
 	/*
-	 * the reader may be writing the index; it has checksums, and the next reader continues it
+	 * the reader may be writing the index; this is safe, since the index has checksums, and the
+	 * next reader completes it
 	 */
 	if (j->is_reading)
 		_exit(0);
@@ -736,8 +737,8 @@ static void done(void *job)
 }
 
 /*
- * Keeps the freed memory of an answer for the next answer. Returning it to the kernel, which clears
- * it on each allocation, is a tenth of the cost of an answer.
+ * Keeps the freed memory of an answer for the next answer. Returning this memory to the kernel,
+ * which clears memory on each allocation, is a tenth of the cost of an answer.
  */
 static void keep_memory(void)
 {

@@ -466,7 +466,8 @@ static void put_wall(const struct row_prefix *p, struct value *row)
 
 /*
  * Writes the rows to a sink. With --align, and for bins in jsonl, rows for programs begin with the
- * wall-clock time. In jsonl, host and trace precede it, so that bins of many hosts can be combined.
+ * wall-clock time. In jsonl, host and trace precede the time, so that bins of many hosts can be
+ * combined.
  */
 static int report_to(struct answer *r, const struct row_sink *sink, struct err *e)
 {

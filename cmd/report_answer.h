@@ -37,7 +37,7 @@ struct report_options {
 	char missing[REPORT_MISSING_BYTES]; /* missing parts of the window; "": none */
 	/*
 	 * Progress of --follow: the end of the last bin, the end of the time that was completely
-	 * known at the last answer, and the number of events lost before that.
+	 * known at the last answer, and the number of events lost before that time.
 	 */
 	uint64_t until_ns, known_ns, lost_cnt;
 };

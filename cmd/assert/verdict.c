@@ -502,7 +502,7 @@ struct row_sink finding_sink(struct finding *f)
 
 void finding_end(struct finding *f, const char *missing)
 {
-	/* if every row states its completeness, that of the window does not matter */
+	/* if every row states its completeness, the window's completeness does not matter */
 	bool is_told = f->complete >= 0 && f->rows && !f->of_rows && !f->rule->is_sum;
 
 	if (f->of_rows || f->rule->sql) {
@@ -718,8 +718,8 @@ void verdict_write_github(FILE *f, const struct verdict_line *v, unsigned int cn
 }
 
 /*
- * verdict_note: writes a new manifest with the owner of the old one, and renames it over the old
- * one.
+ * verdict_note: writes a new manifest, which gets the owner of the old manifest, and renames it
+ * over the old one.
  */
 
 #define NOTE "note.assert"
@@ -748,7 +748,7 @@ static int set_note(struct manifest *m, const char *judged, const struct verdict
 }
 
 /*
- * Returns text on the traces of a figure, valid as long as that of say_format(); NULL: one trace.
+ * Returns text on the traces of a figure, valid as long as a text of say_format(); NULL: one trace.
  */
 static const char *name_traces(const struct verdict_line *v)
 {
@@ -760,8 +760,8 @@ static const char *name_traces(const struct verdict_line *v)
 }
 
 /*
- * Returns the JSON object of a rule; the window is that of the figure's trace. malloc'ed; NULL: out
- * of memory.
+ * Returns the JSON object of a rule; the object contains the window of the figure's trace.
+ * malloc'ed; NULL: out of memory.
  */
 static char *write_rule(unsigned int trace, const char *judged, const struct verdict_line *v)
 {
@@ -797,7 +797,7 @@ static char *write_rule(unsigned int trace, const char *judged, const struct ver
 	return r ? NULL : text;
 }
 
-/* Copies all keys but those of earlier verdicts, and adds the new verdicts. */
+/* Copies all keys except earlier verdicts, and adds the new verdicts. */
 static int set_all(struct manifest *m, const struct manifest *old, unsigned int trace,
 		   const struct verdict_line *v, unsigned int cnt)
 {

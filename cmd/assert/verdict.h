@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * verdict: parses rules, and decides whether a rule holds for these traces, or whether that is
- * unknown.
+ * verdict: parses rules, and decides whether each rule holds for one or several traces, or whether
+ * that is unknown.
  *
  *     rows of a view --[finding]--> a figure of one trace
  *     figures of all traces --[verdict]--> PASS, FAIL, INDETERMINATE
@@ -109,7 +109,7 @@ struct verdict_result {
 	enum verdict verdict;
 	bool has;
 	double figure;
-	/* index of the deciding trace; for a median: of an incomplete one, or 0 */
+	/* index of the deciding trace; for a median: index of an incomplete trace, or 0 */
 	unsigned int trace;
 	bool of_median;
 	const char *why, *which; /* may be "" */

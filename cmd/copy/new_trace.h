@@ -50,7 +50,7 @@ struct redact_options_taken {
 int redact_options_keep(void *taken, const char *pattern, struct err *e);
 int redact_options_salt(void *taken, const char *value, struct err *e);
 
-/* Returns whether any of these options was set. */
+/* Returns whether any option of redact_options was set. */
 bool redact_options_any(const struct redact_options_taken *r);
 void redact_options_done(struct redact_options_taken *r);	/* also wipes the salt */
 

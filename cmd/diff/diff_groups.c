@@ -18,8 +18,8 @@
 #include "cmd/render/say.h"
 
 /*
- * diff_page: the scale of each plot extends from the lowest to the highest run of both groups; both
- * values are below the plot. Quartiles are those of quantile_of().
+ * diff_page: the scale of each plot extends from the lowest to the highest run of both groups; the
+ * lowest and the highest value are written below the plot. Quartiles are those of quantile_of().
  */
 
 /* layout of a plot, px: the box of A, below it the box of B and the numbers */

@@ -21,9 +21,9 @@
  *     rows of report profile, offcpu or stacks, per trace --> [diff_flame] --> page, folded lines
  *
  * For each side, a stack has the mean of its runs, per run, second or request. The colour of a
- * frame shows the change of the stack that ends in it (of the frame's own time or bytes), if that
- * change is significant. Between groups, the verdict of groups.h decides; between two traces, the
- * change must exceed 4 standard errors, estimated from the numbers of samples.
+ * frame shows the change of the frame's own time or bytes (of the stack that ends in this frame),
+ * if that change is significant. Between groups, the verdict of groups.h decides; between two
+ * traces, the change must exceed 4 standard errors, estimated from the numbers of samples.
  *
  * Threads: one. Functions print errors and return exit statuses.
  */

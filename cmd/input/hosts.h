@@ -75,7 +75,7 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row);
 
 /*
- * Prepends host and trace_id to these columns. The texts belong to t. Call it before
+ * Prepends the columns host and trace_id to ALIGN_COLUMNS. The texts belong to t. Call it before
  * row_prefix_init().
  */
 void align_name_trace(struct row_prefix *p, const struct trace *t);

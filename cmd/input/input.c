@@ -118,8 +118,8 @@ const char *input_heap_note(const struct trace *t, const char *sources)
 }
 
 /*
- * Returns whether at_ns, an edge of a window, is in block i or in one of its neighbours: these may
- * hold late records of the window.
+ * Returns whether at_ns, an edge of a window, is in block i or in a block next to that block:
+ * neighbouring blocks may hold late records of the window.
  */
 static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
 {
@@ -633,8 +633,8 @@ int input_report_status(int code, const struct err *e)
 
 /*
  * input_fetch: --fetch runs debuginfod-find for the build ids of `report symbols`, and adds the
- * directories of the found files to those of --symbols. Build ids come from the trace, which is not
- * trusted: only hexadecimal digits are passed on, and no shell is used.
+ * directories of the found files to the directories of --symbols. Build ids come from the trace,
+ * which is not trusted: only hexadecimal digits are passed on, and no shell is used.
  */
 
 #define FILES_MAX 256

@@ -128,9 +128,9 @@ int input_refresh(struct input *in);
  */
 uint64_t input_known_ns(const struct input *in);
 /*
- * Returns by how much the earliest event that arrived after an earlier input_known_ns() precedes
- * its result, known_ns. This happens if events of a live trace are written more than a block late.
- * 0: no such events.
+ * known_ns: an earlier result of input_known_ns(). Returns the ns by which the earliest event that
+ * arrived after that call precedes known_ns; 0: no such event. Events of a live trace may be
+ * written more than a block late.
  */
 uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
@@ -148,8 +148,8 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 /*
  * Reads the blocks of a window before a query, and prints notes on damaged parts: damage in the
  * events of a closed file is found only by reading them, and the answer must consider it. sums: the
- * answer is made from sums over whole blocks; blocks that are in the index were then already read,
- * except for those at the window's edges.
+ * answer is made from sums over whole blocks; blocks that are in the index were already read when
+ * the index was made, so only those at the window's edges are read again.
  */
 void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns);
 
@@ -233,8 +233,8 @@ const char *input_waits_note(const struct trace *t, const char *view);
 const char *input_heap_note(const struct trace *t, const char *sources);
 
 /*
- * Returns a renderer to stdout for in->format; more: further options, such as heading and progress;
- * may be NULL. NULL: out of memory; the error is printed.
+ * Returns a renderer to stdout for in->format, or NULL after printing an error (out of memory).
+ * more: further options, such as heading and progress; may be NULL.
  */
 struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
 			    const struct render_options *more);

@@ -112,8 +112,8 @@ char *lists_join_argv(char *const *argv)
 }
 
 /*
- * nearest: suggestions for mistyped commands, options and names. The distance is that of Damerau,
- * with swaps of neighbours only (optimal string alignment), for words of up to 31 bytes.
+ * nearest: suggestions for mistyped commands, options and names. The distance is Damerau's, with
+ * swaps of neighbours only (optimal string alignment), for words of up to 31 bytes.
  */
 
 #define WORD_MAX 31

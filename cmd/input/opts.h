@@ -55,7 +55,8 @@ struct opts_option {
 	opts_take_fn take; /* parser, for OPTS_CALL */
 	/*
 	 * Bounds of a number; max 0: unbounded. refuse: the message for a value out of bounds, or
-	 * for an empty text; if it begins with a blank, the value is printed before it.
+	 * for an empty text; if the message begins with a blank, the value is printed before the
+	 * message.
 	 */
 	uint64_t min, max;
 	const char *refuse;

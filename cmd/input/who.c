@@ -210,7 +210,7 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 /* Number of options that select tasks: --pid, --comm, --workload, --tid and --thread. */
 #define OPTION_CNT 5
 #define OF_PROCESSES 3	/* the first three options select processes */
-#define TOGETHER (1u << OPTION_CNT)	/* a bit after those of the options */
+#define TOGETHER (1u << OPTION_CNT)	/* a bit after the options' bits */
 #define REQUESTS (2u << OPTION_CNT)
 
 _Static_assert(WHO_ALL == 2 * REQUESTS - 1, "bits of who_find()");

@@ -13,8 +13,8 @@ enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP, WHO_WORKLOAD };
 
 /*
  * Prints that no task of the kind has the id or name `word`, and a similar name. If only a thread
- * has it, prints the option that selects the thread (in->of_threads), or the thread's process. For
- * a workload, word is unused.
+ * has the id or name, prints the option that selects the thread (in->of_threads), or the thread's
+ * process. For a workload, word is unused.
  */
 int who_none(const struct input *in, enum who_kind kind, const char *word);
 
@@ -37,9 +37,9 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 #define WHO_ALL 127u	/* all options matched */
 
 /*
- * Finds the request of a program by its id (a number, or as in tables: 2,062,948) among those that
- * ended in the window [*from_ns, *to_ns) or were open at its end, and sets the window to the
- * request. Exactly one must match. option: name of the option, for messages.
+ * Finds the request of a program by its id (a number, or as in tables: 2,062,948) among the
+ * requests that ended in the window [*from_ns, *to_ns) or were open at its end, and sets the window
+ * to the request. Exactly one must match. option: name of the option, for messages.
  */
 int who_request(const struct input *in, const char *option, const char *text, uint64_t *from_ns,
 		uint64_t *to_ns, uint64_t *ret_id);

@@ -54,8 +54,9 @@ int metric_options_list(void *field, const char *value, struct err *e)
 #define NAMED_OTHER "\\x5bother]" /* label of a process that is named [other] */
 #define LABEL_OTHER SIZE_MAX
 #define PROGRAM "program" /* section of the values that the caller sets */
-#define WORTH_BYTES (1u << 20) /* fewest bytes in a window for a label after the first window */
-#define WORTH_PARTS 100 /* for times instead of bytes: the window's length / WORTH_PARTS */
+/* after the first window, an owner gets a label only with this many bytes in a window */
+#define WORTH_BYTES (1u << 20)
+#define WORTH_PARTS 100 /* the same for times: at least the window's length / WORTH_PARTS */
 #define HIST_FIRST 12 /* the first bucket: less than 2^12 ns (4 us) */
 #define HIST_LAST 34 /* the last bucket but +Inf: less than 2^34 ns (17 s) */
 #define HIST_BUCKETS (HIST_LAST - HIST_FIRST + 2) /* including +Inf */
@@ -68,7 +69,7 @@ struct series {
 	uint64_t *v; /* values of bin 0, bin 1, ... */
 	uint64_t shown; /* peaks: value of the last interval */
 	/*
-	 * histograms: end of the last window that added to it, and that window's longest request
+	 * histograms: end of the last window with a request, and that window's longest request
 	 * (slow_id 0: unknown)
 	 */
 	uint64_t seen_ns, slow_id, slow_ns;
@@ -76,7 +77,7 @@ struct series {
 
 struct label {
 	const char *text;
-	bool is_shown; /* false: removed; its series are kept in case it returns */
+	bool is_shown; /* false: removed; its series are kept in case the label returns */
 	uint64_t used_ns; /* end of the last window in which the label's owner was large */
 };
 
@@ -470,7 +471,7 @@ static void put_histogram(struct writer *w, const struct series *s, const uint64
 	char le[64];
 
 	for (unsigned int k = 0; k < HIST_BUCKETS; k++) {
-		/* the step's upper end is exclusive, that of le inclusive; times are whole ns */
+		/* the step's upper end is exclusive, but le is inclusive; times are whole ns */
 		uint64_t le_ns = ((uint64_t)1 << (HIST_FIRST + k)) - 1;
 
 		upto += sum[k];

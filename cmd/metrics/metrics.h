@@ -30,7 +30,10 @@
 
 struct metrics;
 
-/* by: 1u << REPORT_BY_COMM, _UNIT, _CONTAINER or _USER; top: see above. NULL: out of memory. */
+/*
+ * by: 1u << REPORT_BY_COMM, _UNIT, _CONTAINER or _USER; top: number of largest owners per section.
+ * NULL: out of memory.
+ */
 struct metrics *metrics_new(unsigned int by, unsigned int top);
 void metrics_free(struct metrics *m);
 
@@ -43,7 +46,8 @@ int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint6
 		  struct err *e);
 /*
  * Assigns the first labels to the largest owners in this window, without counting the window. When
- * it is counted later, an owner that got its label in the last section has it in all sections.
+ * the window is counted later, an owner that got its label in the last section has it in all
+ * sections.
  */
 int metrics_give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 			struct err *e);

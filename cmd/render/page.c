@@ -122,7 +122,7 @@ static int table_end(void *ctx)
 	return 0;
 }
 
-/* Begins a table of the summary. Rows before the first section are those of `report spikes`. */
+/* Begins a table of the summary. Rows before the first section are rows of `report spikes`. */
 static int table_section(void *ctx, const char *title)
 {
 	struct page *p = ctx;

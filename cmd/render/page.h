@@ -44,6 +44,7 @@ int page_make(const struct page_request *r, const char *path, bool force, struct
 /* Made by cmd/page/embed_page.sh. */
 extern const char page_script[], page_style[], page_license[], page_page[];
 extern const char page_script_hash[], page_style_hash[];
-extern const char page_css[]; /* style of all pages; page_style also contains that of the charts */
+/* style of all pages; page_style also contains the style of the charts */
+extern const char page_css[];
 extern const char page_beside[];	/* page of two windows, with a mark for the traces */
 extern const char page_flame[];	/* page of a flame graph, with marks for render_stacks.c */

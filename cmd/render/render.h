@@ -70,14 +70,15 @@ struct render_options {
 	 */
 	const char *figure;
 	const char *scope; /* table: options for commands that show more; may be NULL */
-	const char *drops; /* table: columns to drop first if it is too wide: "ios,bytes" */
+	const char *drops; /* table: columns to drop first if the table is too wide: "ios,bytes" */
 	unsigned int width; /* table: cells per line; longer text is cut; 0: never cut */
 	/* Called once before the first output, unless an error comes first; may be NULL. */
 	void (*heading)(void *ctx);
-	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
+	/* Called after every RENDER_PROGRESS_ROWS rows of a result; may be NULL. */
 	void (*progress)(void *ctx, uint64_t row_cnt);
 	void *ctx; /* for all functions */
-	const struct row_sink *also; /* also receives all rows, but no end; may be NULL */
+	/* receives all rows, too, but its end() is not called; may be NULL */
+	const struct row_sink *also;
 };
 
 #define RENDER_PROGRESS_ROWS (1u << 18)
@@ -184,7 +185,8 @@ int row_prefix_end(struct row_prefix *p, int r);
 struct stack_columns {
 	int comm, source, pid, tid; /* column indices; -1: none */
 	int number, amount; /* column of samples, objects or waits; first column of bytes or ns */
-	int stacks[2];		/* the whole stack, or user space; kernel, -1: none */
+	/* columns of the whole stack or its user part, and of the kernel part; -1: none */
+	int stacks[2];
 };
 
 /* Returns 0, or -EINVAL if the rows are not stacks. */

@@ -6,9 +6,9 @@
  *     rows --> a temporary file, until the types of all columns are known --[parquet]--> out
  *
  * A view does not declare the types of its columns, but Parquet needs them before the first row. A
- * column of integers is INT64, or a TIMESTAMP in UTC if they are instants. A column with other
- * numbers is DOUBLE. A column with a text is a STRING, in which numbers are digits. A column of
- * NULLs is INT64. NaN and infinities become NULL, as in json. Texts are escaped by
+ * column of integers is INT64, or a TIMESTAMP in UTC if the integers are instants. A column with
+ * other numbers is DOUBLE. A column with a text is a STRING, in which numbers are digits. A column
+ * of NULLs is INT64. NaN and infinities become NULL, as in json. Texts are escaped by
  * textsafe_escape().
  */
 #include <errno.h>
@@ -29,7 +29,8 @@ struct rows {
 	struct parquet_column *cols;
 	struct value *row;
 	/*
-	 * per value: type; unless NULL, 8 bytes: the number, or a text's length and then the text
+	 * for each value: its type and, unless NULL, 8 bytes: the number, or the length of the
+	 * text, which follows
 	 */
 	FILE *held;
 	uint64_t row_cnt;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", for flame graph
- * tools. Sources overlap, so each gets a separate tower. Rows without a recorded stack form a
- * tower, too, so that sums are right. Rows with equal lines are added up: lines are kept in order
- * of their first row, and written at the end.
+ * render_stacks: the formats for stacks. render_folded writes a line per stack,
+ * "comm;[source];outermost;...;innermost COUNT", for flame graph tools. Sources overlap, so each
+ * gets a separate tower. Rows without a recorded stack form a tower, too, so that sums are right.
+ * Rows with equal lines are added up: lines are kept in order of their first row, and written at
+ * the end.
  *
  * As HTML, the lines begin with the source and are embedded in a page whose script draws them
  * (cmd/page/flame.html).

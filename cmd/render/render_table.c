@@ -36,7 +36,7 @@ struct column {
 	bool is_text; /* some value is text: align to the left */
 	bool is_zero; /* all kept values are 0 or NULL, and the kind may be hidden */
 	bool is_null; /* all kept values are NULL */
-	/* no kept row contains a value, and columns of this kind are then hidden */
+	/* no kept row contains a value, so the column is hidden if its kind may be */
 	bool is_empty;
 	bool may_be_same; /* a column of completeness, shown only if rows differ */
 	enum shown shown;
@@ -98,7 +98,10 @@ static int make_stack(struct cell *c, const struct value *v)
 	return r;
 }
 
-/* Stores the name of a process in a tree, indented by its depth, the column before. */
+/*
+ * Stores the name of a process in a tree, indented by its depth, which is the value of the column
+ * before.
+ */
 static int make_indented(struct cell *c, uint64_t depth, const struct value *v)
 {
 	char text[256];
@@ -313,7 +316,7 @@ static bool drop_listed(struct table *t, const char *list)
 }
 
 /*
- * Drops columns until the rest fits: first those that the view lists as dispensable; then, if
+ * Drops columns until the rest fits: first the columns that the view lists as dispensable; then, if
  * cutting texts does not suffice, columns of numbers from right to left. Returns whether a column
  * was dropped.
  */
@@ -551,7 +554,8 @@ static void table_clear(void *state)
 static void begin_column(struct column *c, const struct render_options *o,
 			 const char *const *names, unsigned int i)
 {
-	if (i && o->figure) {	/* of --wide-by: named after a group, of the figure's kind */
+	/* a column of --wide-by is named after a group, and has the figure's kind */
+	if (i && o->figure) {
 		c->kind = column_find(o->figure)->kind;
 		textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]), NULL);
 		return;

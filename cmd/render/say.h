@@ -70,8 +70,8 @@ bool input_speaks_utf8(void);
  * pager: pipes stdout through a pager, like git: $PAGER, or else less, which exits at once if the
  * text fits on the screen (LESS=FRX unless LESS is set).
  *
- * Code that checks whether stdout is a terminal must run before. Threads: one. Prints no errors: if
- * there is no pager, stdout stays unchanged.
+ * Code that checks whether stdout is a terminal must run before pager_begin(). Threads: one. Prints
+ * no errors: if there is no pager, stdout stays unchanged.
  */
 /* Starts the pager if stdout is a terminal. PAGER="" and PAGER=cat: no pager. */
 void pager_begin(void);

@@ -212,7 +212,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	struct late *late = *state;
 
 	/*
-	 * libmicrohttpd calls this after the headers, for parts of a body, and last for the answer
+	 * libmicrohttpd calls this function after the headers, for each part of a body, and finally
+	 * for the answer
 	 */
 	if (!*state || *upload_bytes) {
 		*state = h;
@@ -242,7 +243,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	return MHD_YES;
 }
 
-/* Resumes connections whose answer is ready. Returns whether others still wait. */
+/* Resumes connections whose answer is ready. Returns whether other connections still wait. */
 static bool resume_answered(struct http_server *h)
 {
 	bool are_waiting = false;

@@ -42,10 +42,10 @@ struct http_answer {
 	size_t bytes;		/* length of text, or of the file */
 	bool is_deflated;	/* the text is compressed (zlib's format) */
 	/*
-	 * NULL: the answer is complete. Otherwise, another thread makes it while the server answers
-	 * other requests. The server calls later() several times per second until it returns true
-	 * with the answer in *ret, also before the server stops. The other thread must end its work
-	 * when the connection is gone.
+	 * NULL: the answer is complete. Otherwise, another thread makes the answer while the server
+	 * answers other requests. The server calls later() several times per second, and before it
+	 * stops, until later() returns true with the answer in *ret. The other thread must end its
+	 * work when the connection is gone.
 	 */
 	bool (*later)(void *work, struct http_answer *ret);
 	void *work;
@@ -61,5 +61,5 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 void http_server_stop(struct http_server *h);
 /* Returns the server's URL: "http://127.0.0.1:19435". */
 const char *http_server_url(const struct http_server *h);
-/* Waits up to wait_ms for requests, and answers those that have arrived. */
+/* Waits up to wait_ms for requests, and answers all requests that have arrived. */
 void http_server_run(struct http_server *h, int wait_ms);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* view_report: runs views of `report`, searches, and commands that make files, for a browser. */
 #include "cmd/view/view_report.h"
 
 #include <ctype.h>
@@ -211,7 +212,7 @@ static int pack(const char *dir, const char *zip, const char *folder, struct err
 	return c;
 }
 
-/* Opens the file for the answer; it stays readable after it is removed. */
+/* Opens the file for the answer; an open file stays readable after it is removed. */
 static int give(const char *path, const struct download_kind *k, struct http_answer *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -269,7 +270,7 @@ static void *run_download(void *arg)
 	return NULL;
 }
 
-/* later() of the answer. */
+/* Implements http_answer.later(). */
 static bool take_file(void *work, struct http_answer *ret)
 {
 	struct download *d = work;
@@ -433,7 +434,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 		.workload = http_request_argument(q, "workload") } };
 
 	if (view && !strcmp(view, "waiters") && (pid || tid)) {
-		/* cmd_view has checked these */
+		/* cmd_view has checked these arguments */
 		question.from_ns = strtoull(http_request_argument(q, "from"), NULL, 10);
 		question.to_ns = strtoull(http_request_argument(q, "to"), NULL, 10);
 		return view_render_answer(write_waiters, &question, ret, e);
@@ -453,7 +454,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 static const char *const names[] = { "pid", "tid", "comm", "file", "object", "holder",
 				     "cmdline", NULL };
 
-/* A sink that passes the rows that contain the word to next, at most FOUND_MAX. */
+/* A sink that passes to next the rows that contain the word, at most FOUND_MAX. */
 struct finder {
 	struct analysis *a;
 	uint64_t from_ns, to_ns, start_ns;	/* start_ns: start of the trace */
