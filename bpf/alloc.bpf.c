@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run everywhere,
- * including in interrupts, and often. Therefore they only send records; frees are paired with
+ * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run often, and in
+ * every context, including interrupts. Therefore they only send records; frees are paired with
  * allocations when the trace is read.
  *
  * Slab and page hooks are raw_tp programs, not tp_btf. In raw_tp addresses are numbers, while
@@ -31,8 +31,8 @@ struct begin {
  * Returns whether this program has to send the event. The first program stores the address in the
  * entry of its level. The second program runs right after the first, and finds the same address if
  * the first has seen the event. Events between the two are at higher levels, which have their own
- * entries. Those entries are cleared when a program runs at a task's level: an event that
- * interrupted the second program may have had no second program itself.
+ * entries. A first program at task level clears the entries of higher levels: they may remain set,
+ * because an event that interrupts a second program may itself have no second program.
  */
 static __always_inline bool is_sender(struct wire_counters *c, const struct begin *b, __u32 level)
 {

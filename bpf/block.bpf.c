@@ -272,9 +272,13 @@ struct step {
 
 /* Values of the map. */
 #define REQUEST_QUEUED 1
-#define REQUEST_STARTED 2	/* its accounting is on, and ends after its completion */
+/* from WIRE_BLOCK_START on: the request remains until its accounting ends, after its completion */
+#define REQUEST_STARTED 2
 
-/* pid: current's process; waiter: the process for which current submits, 0: unknown. */
+/*
+ * Returns whether --only excludes the step. pid: the current process; waiter: the process for which
+ * it submits the request, 0: unknown.
+ */
 static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u32 waiter,
 					  __u8 flags)
 {
@@ -322,7 +326,7 @@ static __always_inline int send_step(struct request *request, struct step s)
 		return 0;
 	/*
 	 * The data of a write is complete. The rest of the flush sequence completes separately;
-	 * before 6.5 it looks like a request.
+	 * before 6.5 that completion looks like the request's.
 	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;

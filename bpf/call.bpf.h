@@ -437,8 +437,8 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 }
 
 /*
- * Returns the task's current or last activity as WIRE_CALL_*. With c, the task waits in its call:
- * also finds the object.
+ * Returns the task's current or last activity as WIRE_CALL_*. c: NULL, or, only if the task waits
+ * in its call, gets the object of the wait.
  */
 static __always_inline __u16 call_number(const struct wire_counters *cnt,
 					 struct task_struct *task, struct call *c)
@@ -513,8 +513,8 @@ static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
 }
 
 /*
- * Returns the current task's activity, even if an interrupt has hit the task: the call, without
- * object.
+ * Returns the current task's activity, without an object. In an interrupt this is the activity of
+ * the interrupted task.
  */
 static __always_inline __u16 call_of_waker(const struct wire_counters *cnt)
 {

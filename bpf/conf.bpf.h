@@ -28,7 +28,7 @@ const volatile __u32 conf_only __weak = 0;
 const volatile __u32 conf_track __weak = 0;
 /* The target set follows this cgroup; 0: none. */
 const volatile __u64 conf_cgroup_id __weak = 0;
-/* Programs wake the reader if its ring is filled beyond this. */
+/* A program wakes the reader if its ring holds more bytes than this. */
 const volatile __u32 conf_wake_bytes __weak = 0;
 /* alloc.rss or alloc.vm is recorded, so task hooks send the state of a new memory map. */
 const volatile __u32 conf_rss __weak = 0;
@@ -43,7 +43,8 @@ const volatile __u32 conf_copy_stacks __weak = 0;
 /* Waits include a copy of the user stack, too, made when the thread leaves its CPU. */
 const volatile __u32 conf_copy_waits __weak = 0;
 /*
- * Send waits off the CPU that last at least this long; conf_offcpu_targets: of the target set only.
+ * Send waits off the CPU that last at least this long; with conf_offcpu_targets, only waits of the
+ * target set.
  */
 const volatile __u64 conf_offcpu_ns __weak = 0;
 const volatile __u32 conf_offcpu_targets __weak = 0;

@@ -13,7 +13,10 @@
 #include "paths.bpf.h"
 
 #define DIRTY_SLOTS 4096
-/* In jiffies. A record is sent again after 64 to 128 ms (HZ 1000), or up to 1.3 s (HZ 100). */
+/*
+ * log2 of a time in jiffies. A record is sent again after 64 to 128 ms (HZ 1000), or up to 1.3 s
+ * (HZ 100).
+ */
 #define DIRTY_AGAIN_SHIFT 6
 
 /*

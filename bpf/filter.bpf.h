@@ -49,9 +49,10 @@ static __always_inline bool filter_drops(__u32 pid)
 
 /*
  * Under --only: a bit per hash of an address, set if the target set allocated an object with that
- * hash. Bits are never cleared, because other objects may have the same hash. If the bit of a freed
- * object is not set, the object is not the target set's. Other frees are sent; user space knows the
- * addresses, and decides. Objects of the same page, or pages of the same 2 MB, share a cache line.
+ * hash. Bits are never cleared, because other objects may have the same hash. A free whose bit is
+ * not set is dropped: its object is not the target set's. All other frees are sent; user space
+ * knows the target set's addresses, and drops frees of other objects. Objects of the same page, or
+ * pages of the same 2 MB, share a cache line.
  */
 #define FILTER_PLACES (1u << 20)
 #define FILTER_SLAB_SHIFT 3

@@ -151,8 +151,8 @@ static __always_inline __u32 fix_task_state(struct task_struct *task)
 }
 
 /*
- * Returns 1 + the state of a task that has no CPU, as in a switch: 1 is runnable. 0: the task has a
- * CPU, or is being moved to a run queue.
+ * Returns 1 + the state of a task that has no CPU; the state is as in a switch, so 1 is a runnable
+ * task. 0: the task has a CPU, or is being moved to a run queue.
  */
 static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
 {
@@ -302,10 +302,11 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 }
 
 /*
- * Returns the tgid of the process that a memory map belongs to; 0: unknown, or the map is not in
- * use yet: a map that a fork is copying belongs to the child, which still has its parent's ids, and
- * the new map of an exec has its owner early. Such a map has the current task's ids, but is not the
- * current task's map. The task hooks send its counters when it is in use. cur: the current task.
+ * Returns the tgid of the process that owns a memory map. 0: unknown, or the map is not in use yet.
+ * A map that a fork is copying already belongs to the child, which still has its parent's ids; the
+ * new map of an exec has its owner before the process uses the map. In both cases the owner has the
+ * current task's ids, but the map is not the current task's map. The task hooks send the map's
+ * counters when it is in use. cur: the current task.
  */
 static __always_inline __u32 fix_mm_pid(struct task_struct *cur, struct mm_struct *mm)
 {

@@ -41,7 +41,7 @@ struct {
 	__type(value, struct wire_offcpu);
 } offcpu_copies SEC(".maps");
 
-/* Waits that began earlier are not sent: not all programs were attached. */
+/* Waits that began before this time are not sent: not all programs were attached yet. */
 __u64 offcpu_since_ns = 0;
 
 static __always_inline bool is_wanted(struct task_struct *t)
@@ -57,8 +57,8 @@ static __always_inline struct wire_offcpu *place_of(struct task_struct *t, __u64
 		return bpf_task_storage_get(&offcpu_places, t, NULL, flags);
 	p = bpf_task_storage_get(&offcpu_copies, t, NULL, flags);
 	/*
-	 * otherwise the compiler merges both calls, and the program uses the map that does not
-	 * exist
+	 * without this barrier the compiler merges both calls, and the program uses the map that
+	 * does not exist
 	 */
 	barrier_var(p);
 	return p;

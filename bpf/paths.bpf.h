@@ -17,7 +17,7 @@
 
 #define PATH_SLOTS 4096
 #define PATH_DEPTH 20
-/* In jiffies. A path is sent again after 4 s (HZ 1000) to 41 s (HZ 100). */
+/* log2 of a time in jiffies. A path is sent again after 4 s (HZ 1000) to 41 s (HZ 100). */
 #define PATH_AGAIN_SHIFT 12
 
 struct {
@@ -123,10 +123,16 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	p->generation = BPF_CORE_READ(inode, i_generation);
 	p->zero2 = 0;
 	path_read(d, p);
-	/* after reading it back, the verifier checks the rest once, not per number of names */
+	/*
+	 * reading len back makes it unknown: the verifier checks the rest once, not once per number
+	 * of names
+	 */
 	len = *(volatile typeof(p->len) *)&p->len;
 	if (!len)
-		return; /* a root directory, or the inode of a device, which has no other entry */
+		/*
+		 * no name: a root directory, or the inode of a device, whose only entry is a root
+		 */
+		return;
 	p->hdr.tid = tid;
 	p->hdr.flags = flags;
 	bytes = offsetof(struct wire_path, names) + ((len + 7) & ~7ULL);

@@ -52,7 +52,7 @@ PRESSURE(kswapd_sleep, "mm_vmscan_kswapd_sleep", KSWAPD_SLEEP, 0)
 
 /*
  * Finds the memory cgroup that has no room: the innermost of the victim's group and its ancestors.
- * The tracepoint does not pass the group that the kernel means.
+ * The tracepoint does not pass the group whose limit was reached.
  */
 static __always_inline void find_limit(struct task_struct *victim, struct wire_oom_kill *r)
 {

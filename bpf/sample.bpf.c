@@ -50,7 +50,10 @@ int cpu_sample(void *ctx)
 		return 0;
 	}
 	kernel_cnt += user_cnt;
-	/* The verifier of 5.10 needs this bound again, which the compiler would remove as known. */
+	/*
+	 * The verifier of 5.10 needs the following check, which the compiler would remove as
+	 * redundant.
+	 */
 	barrier_var(kernel_cnt);
 	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)
 		emit_output(&e, s, offsetof(struct wire_sample, frames) + kernel_cnt * 8);

@@ -18,7 +18,7 @@
  */
 
 #define SOCKET_SLOTS 4096
-/* In jiffies. A socket is sent again after 4 s (HZ 1000) to 41 s (HZ 100). */
+/* log2 of a time in jiffies. A socket is sent again after 4 s (HZ 1000) to 41 s (HZ 100). */
 #define SOCKET_AGAIN_SHIFT 12
 
 #define AF_UNIX 1
@@ -102,7 +102,7 @@ static __always_inline void socket_send(const struct emit *of, struct file *file
 struct stay {
 	__u64 steal_ns;		/* time stolen from the CPU since its last switch */
 	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not reported */
-	bool is_break;		/* no program ran at the switch that brought the thread */
+	bool is_break;		/* no program ran at the switch to the leaving thread */
 };
 
 #define TASK_UNINTERRUPTIBLE 0x0002
@@ -418,7 +418,8 @@ int sched_migrate(u64 *ctx)
 	struct emit e;
 
 	/*
-	 * The tracepoint also fires if a thread stays on its CPU, which the kernel does not count.
+	 * The tracepoint also fires if a thread stays on its CPU, which the kernel does not count
+	 * as a migration.
 	 */
 	if (from == to)
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sched_facts.bpf.h: policy, priority and CPUs of threads. A switch compares those of the thread
- * that leaves with those in the last record about the thread, which are in a map, and sends a
- * record if they differ.
+ * sched_facts.bpf.h: policy, priority and CPUs of threads. At a switch, a program compares these
+ * facts of the leaving thread with the facts in the thread's last record, which a map stores. It
+ * sends a record if they differ.
  */
 #pragma once
 
@@ -14,7 +14,10 @@ struct sched_seen {
 	__u64 cpus;
 };
 
-/* The usual limit of tids: threads of larger systems share places, and then send more records. */
+/*
+ * The default limit of tids. On larger systems several threads share a place, and send more
+ * records.
+ */
 #define SCHED_PLACES 32768
 
 struct {
@@ -31,7 +34,7 @@ static __always_inline struct sched_seen *sched_seen_of(__u32 tid)
 	return bpf_map_lookup_elem(&sched_seen, &place);
 }
 
-/* t is a new thread, whose tid another thread may have had. */
+/* Clears the place of a new thread t: an earlier thread may have had its tid. */
 static __always_inline void sched_facts_forget(const struct task_struct *t)
 {
 	struct sched_seen *seen = sched_seen_of(t->pid);
@@ -40,7 +43,10 @@ static __always_inline void sched_facts_forget(const struct task_struct *t)
 		seen->facts = 0;
 }
 
-/* t is an argument of the program, so that these are plain loads; of has the time of the record. */
+/*
+ * Sends a record if the facts of t have changed. t must be an argument of the program, so that its
+ * fields are read by plain loads. of: after emit_open(); the record gets its timestamp.
+ */
 static __always_inline void sched_facts_check(const struct emit *of, const struct task_struct *t)
 {
 	__u32 tid = t->pid, policy = t->policy, prio = t->static_prio, rt = t->rt_priority;

@@ -35,8 +35,8 @@ static __always_inline int span_send(__u32 action, __u32 nr, __u64 span_id)
 }
 
 /*
- * A cookie has the number of a request in its lower half. The upper half: index of a USDT argument
- * + 1, or 1 for a Go function.
+ * Lower half of a cookie: number of the request. Upper half: index of a USDT argument + 1, or 1 for
+ * a Go function.
  */
 static __always_inline __u64 function_cookie(void *ctx)
 {
@@ -52,8 +52,8 @@ static __always_inline __u64 function_id(struct pt_regs *ctx, __u64 cookie)
 	if (!(cookie >> 32))
 		return 0;
 	/*
-	 * the number keeps calls of several functions by one goroutine apart; addresses have 47
-	 * bits
+	 * the request's number distinguishes calls of several functions by one goroutine; addresses
+	 * have 47 bits
 	 */
 #if defined(__TARGET_ARCH_x86)
 	return ctx->r14 ^ (__u64)(__u16)cookie << 47;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * stacks.bpf.h: sends the stack of an allocation, in a separate record after the allocation's.
- * Stacks are recorded for allocations above a size, or for every n-th of a hook on a CPU. If stacks
- * are off the verifier removes this code, because conf_stacks_* are constants.
+ * Stacks are recorded for allocations above a size, or for every n-th allocation of a hook on a
+ * CPU. If stacks are off, the verifier removes this code, because conf_stacks_* are constants.
  *
  * The stack is walked into a separate buffer, because a record reserved during the walk would hide
  * all later records in the ring. There is one buffer per CPU and level. If a program finds its
@@ -91,8 +91,8 @@ static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, _
 }
 
 /*
- * Without conf_fetching, a plain read suffices: kernels that old run programs with preemption off,
- * and an interrupt has another level, and therefore another buffer.
+ * Without conf_fetching, a plain read suffices: kernels without atomic "fetch" operations run
+ * programs with preemption off, and an interrupt has another level, and therefore another buffer.
  */
 static __always_inline bool stack_place_take(struct stack_place *p)
 {

@@ -344,7 +344,10 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
 	s.off_cpu_state = fix_off_cpu_state(t);
 	s.off_cpu_call = s.off_cpu_state ? call_of(NULL, t, s.off_cpu_state > 1, false).call : 0;
-	/* Before read_ns, events of the task may be newer than this state; after it, all are. */
+	/*
+	 * Events of the task before read_ns may be newer than this state; all later events are
+	 * newer.
+	 */
 	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);
 	s.total_vm_pages = -1;
@@ -362,8 +365,8 @@ int task_snapshot(struct bpf_iter__task *ctx)
 
 /*
  * Finds the area of each CPU's per-CPU variables. A kernel thread that is bound to a CPU leads to
- * the CPU's run queue, which is a per-CPU variable; BTF has the offsets of all of these. This is
- * the only way on kernels without CONFIG_KALLSYMS_ALL.
+ * the CPU's run queue, which is a per-CPU variable; BTF has the offsets of all per-CPU variables.
+ * This is the only way on kernels without CONFIG_KALLSYMS_ALL.
  */
 SEC("iter/task")
 int find_cpu_area(struct bpf_iter__task *ctx)
@@ -400,8 +403,8 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 		c->percpu_offset = offset;
 	if (conf_call) {
 		/*
-		 * Storing it and reading it back makes it a number: the verifier allows no
-		 * arithmetic on typed pointers.
+		 * Storing the pointer and reading it back turns it into a number: the verifier
+		 * allows no arithmetic on typed pointers.
 		 */
 		*(volatile __u64 *)&c->regs_offset = (__u64)bpf_task_pt_regs(t);
 		*(volatile __u64 *)&c->regs_offset -= (__u64)t->stack;
@@ -455,8 +458,8 @@ int flush_stage(struct raw_args *ctx)
 }
 
 /*
- * Returns the name of the kernel function at the address in its argument, in the same way (helper
- * since 5.13).
+ * Returns the name of the kernel function at the address in its argument, and runs like read_fact
+ * (helper since 5.13).
  */
 SEC("raw_tp")
 int read_symbol(struct raw_args *ctx)

@@ -81,8 +81,8 @@ typedef __s64 wire_s64;
 #define WIRE_F_PLACE 0x80
 
 /*
- * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. Traces
- * store the same numbers.
+ * A wire_call is one of the following values, or the number of a system call with
+ * WIRE_CALL_IS_NUMBER. Traces store the same numbers.
  */
 #define WIRE_CALL_UNKNOWN 0
 #define WIRE_CALL_KERNEL 1	/* a kernel thread, or a kernel worker for a process */
@@ -161,7 +161,7 @@ _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
 struct wire_tally {
 	wire_u64 attempted[WIRE_HOOK_MAX];
 	/*
-	 * second copy: the first copy was skipped for these events, but would not have sent a
+	 * second copy: events for which the first copy was skipped, but would not have sent a
 	 * record
 	 */
 	wire_u64 passed[WIRE_HOOK_MAX];
