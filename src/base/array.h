@@ -45,7 +45,7 @@ size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_
 			 size_t field_bytes, uint64_t key);
 
 /*
- * Returns the indexes 0 .. cnt - 1 in order of the uint64_t at the start of each element. Unlike
+ * Returns the indexes 0 .. cnt - 1, sorted by the uint64_t at the start of each element. Unlike
  * qsort(), the sort is stable. malloc'ed; NULL: out of memory.
  */
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes);

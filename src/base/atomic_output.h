@@ -49,8 +49,8 @@ int atomic_output_commit_item(const struct atomic_output *o, const char *name, c
 
 /*
  * Creates one file of mode 0600; fill() writes its contents to a stream and returns 0 or -errno
- * with text. replace: as in atomic_output_commit(), but an existing output is -EEXIST before fill()
- * is called.
+ * with text. replace: as in atomic_output_commit(); without it, an existing output is an error
+ * (-EEXIST) before fill() is called.
  */
 int atomic_output_file(const char *output, bool replace,
 		       int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e);

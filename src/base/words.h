@@ -19,7 +19,7 @@ static inline struct word word_next(const char **list)
 	struct word w = { *list, (int)strcspn(*list, ",") };
 
 	*list += w.len;
-	/* a comma at the end stays for the empty word */
+	/* keep a comma at the end of the list: an empty word follows it */
 	if (w.s[w.len] == ',' && (w.s[w.len + 1] || !w.len))
 		*list += 1 + strspn(*list + 1, " ");
 	return w;

@@ -71,7 +71,8 @@ struct cut {
 	struct event *events;	/* of the next block */
 	size_t event_cnt, event_cap;
 	uint32_t *cpu_first;		/* by CPU: the thread at the start of the block's slice */
-	uint64_t *cpu_since;		/* by CPU: start of its stay, if before the slice; or 0 */
+	/* by CPU: start of that thread's stay if it began before the slice, else 0 */
+	uint64_t *cpu_since;
 	struct row_cpu_end *cpu_last;	/* by CPU: the thread at the end of the slice */
 	size_t list_at[CUT_LIST_CNT];	/* by list: first row that no block has yet */
 	struct event *broken;	/* entries of interrupts to mark as broken */

@@ -18,9 +18,9 @@
 #include "model/request_track.h"
 
 /*
- * cut_filter: an event such as the issue of a request may show only later that the request must be
- * kept. Block events are therefore read twice; the first pass numbers the lives of the requests and
- * selects lives to keep.
+ * cut_filter: whether a request must be kept may become clear only at a later event, such as its
+ * issue. Block events are therefore read twice: the first pass numbers the lives of the requests
+ * and selects lives to keep.
  */
 
 struct cut_filter {

@@ -78,7 +78,8 @@ int trace_copy_refuse(const struct trace *t, const char *path, struct err *e);
 
 /*
  * Creates a trace at path from the data that write() adds to w, and finishes the trace. On error,
- * no file remains. -EEXIST and -EINVAL as above; the result of write(); or the store's error.
+ * no file remains. 0, -EEXIST or -EINVAL as in trace_copy_refuse(), the result of write(), or the
+ * store's error.
  */
 int trace_copy_make(const struct trace *t, const char *path, const struct store_config *config,
 		    int (*write)(void *ctx, struct store_writer *w, struct err *e), void *ctx,

@@ -116,8 +116,8 @@ int block_out_seal(struct block_out *o, const struct disk_block *head, const voi
 		   size_t *ret_bytes);
 
 /*
- * The following copies stored parts of another block f, without decoding them, for programs that
- * change a trace's small sections:
+ * The following functions copy stored parts of another block f without decoding them. Programs that
+ * change a trace's small sections use them:
  *
  *       block_out_begin; block_copy_small or own rows; block_copy_events; block_out_seal
  *

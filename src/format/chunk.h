@@ -26,9 +26,10 @@
  * Limits that a reader checks before it allocates memory. A writer never exceeds them.
  *
  * The last three limit the work that a block can cause in relation to its size. An event has at
- * least a timestamp: a block with less than a bit per event is not from a recorder (densest
- * measured, a ping-pong: 0.7 events per byte). Rows are small and all different (measured: 17 times
- * their packed size, the exits of 20,000 threads of one process, 1.7 bytes each).
+ * least a timestamp, so a block with less than a bit per event is not from a recorder; the densest
+ * block measured (a ping-pong) has 0.7 events per byte. Rows are small and all different: the
+ * highest measured ratio of unpacked to packed size is 17 (the exits of 20,000 threads of one
+ * process, 1.7 packed bytes each).
  */
 #define CHUNK_SECTIONS_MAX 512
 #define CHUNK_EVENTS_MAX (1u << 23)	/* per block, all kinds */
@@ -156,8 +157,8 @@ enum chunk_pack {
 };
 
 /*
- * An entry of the section table, which follows disk_block. Sections are in the same order, from
- * head_bytes on, without gaps.
+ * An entry of the section table, which follows disk_block. The sections follow in the order of
+ * their entries, from head_bytes on, without gaps.
  */
 struct disk_section {
 	uint16_t type;

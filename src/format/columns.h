@@ -215,7 +215,7 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 	return tuple_dict_add_slow(d, tuple, hash);
 }
 
-/* The same as tuple_dict_add(), for tuples that mostly equal the previous one. */
+/* Like tuple_dict_add(), for tuples that mostly equal the previous one. */
 static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
 					    unsigned int width)
 {
@@ -235,7 +235,7 @@ struct kind_rows {
 	uint32_t *cpu_start;	/* first row of each CPU; cpu_cnt + 1 elements */
 	uint64_t *ts_ns;
 	uint32_t *utid;		/* slots: indices of the caller's list of utids */
-	uint32_t *ref;		/* the same for the kind's UTID column, if any */
+	uint32_t *ref;		/* indices for the kind's UTID column, if any */
 	uint32_t *tuple;	/* index in tuples */
 	uint64_t *val[EVENT_VALUES]; /* columns with other codecs than UTID and TUPLE; else NULL */
 	struct tuple_dict tuples;	/* flags, then the TUPLE columns in index order */

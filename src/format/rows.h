@@ -205,7 +205,10 @@ enum trace_name_type {			/* declared in schema/events/ */
 	TRACE_NAME_TYPE_CNT
 };
 
-/* The memory of a process ends at its exit, or restarts at exec. A reader derives these rows. */
+/*
+ * A process's memory ends at its exit, and starts again at an exec. These rows are not recorded: a
+ * reader derives them.
+ */
 enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
 struct trace_mm_reset {
 	uint64_t ts_ns;
@@ -237,7 +240,7 @@ enum trace_site_why {
 
 /* Replaces missing outer frames of a stack; not a code address. */
 #define TRACE_ADDR_NOT_UNWOUND 1
-/* The same after a function without a frame pointer, whose caller is unknown. */
+/* Replaces the outer frames after a function without a frame pointer, whose caller is unknown. */
 #define TRACE_ADDR_NO_FRAME_POINTER 2
 
 /*
@@ -298,7 +301,7 @@ struct row_cpu_end {
 	uint32_t utid;
 	/* when the thread got the CPU; 0: at the CPU's last switch in the block */
 	uint64_t since_ns;
-	uint64_t steal_ns;	/* steal time of utid since then */
+	uint64_t steal_ns;	/* steal time of utid since it got the CPU */
 };
 
 #define ROW_SCHED(U)                                                                        \

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIM_GAP_PART 16	/* the gap is this part of the window */
+#define TRIM_GAP_PART 16	/* the gap is at least 1/TRIM_GAP_PART of the window */
 /*
- * the trimmed bytes are at most this part: 5 %, which is less than a gap's share if events are
- * evenly spaced
+ * the trimmed bytes are at most 1/TRIM_BYTES_PART (5 %) of all, which is less than a gap's share if
+ * events are evenly spaced
  */
 #define TRIM_BYTES_PART 20
 
@@ -89,7 +89,7 @@ static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 
 /* ---- bursts ---- */
 
-/* total: bytes in the window; at least the minimum. */
+/* Begins a burst. total: bytes in the window; at least the minimum. */
 static void begin(struct burst *b, uint64_t total)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, before = 0, cut_bytes = 0;

@@ -42,7 +42,7 @@ struct burst {
 	bool is_growth;
 	/*
 	 * The events of the last window, oldest at head; a ring whose size is a power of two. For
-	 * growth, only events whose level is below all later levels.
+	 * growth, it has only the events whose level is below all later levels.
 	 */
 	struct burst_event *ring;
 	size_t cap, head, cnt;

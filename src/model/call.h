@@ -96,7 +96,7 @@ enum call_object {
 	CALL_OBJECT_KERNEL_LOCK, /* CALL_LOCK_OBJECT() of the code address where the thread waits */
 };
 
-/* Valid for a switch whose object is not 0. */
+/* Returns the type of a switch's object, which must not be 0. */
 static inline enum call_object call_object_of(uint32_t call)
 {
 	static const uint8_t objects[16] = {

@@ -89,7 +89,7 @@ static bool is_same(const struct open_run *o, const struct irq_run *r)
 	return o->run.type == r->type && o->run.vector == r->vector;
 }
 
-/* Returns the index of the same interrupt in the stack; DEPTH_MAX: not found. */
+/* Returns the index of r's interrupt in the stack; DEPTH_MAX: not found. */
 static unsigned int find(const struct cpu_stack *c, const struct irq_run *r)
 {
 	unsigned int i = c->depth;
@@ -155,7 +155,10 @@ static int leave(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 	o = &c->open[at];
 	c->depth--;
 	t->open_cnt--;
-	/* all of that time belongs to other interrupts, even if it is unknown which */
+	/*
+	 * the time in o does not count for the outer interrupt, even if it is unknown which
+	 * interrupt ran
+	 */
 	if (at && add_cut(&c->open[at - 1], o->run.from_ns, r->from_ns) < 0)
 		return -ENOMEM;
 	return o->is_broken ? give_broken(t, &o->run) : give_run(t, o, r->from_ns);

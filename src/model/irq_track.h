@@ -40,7 +40,8 @@ struct irq_sink {
 	 */
 	int (*run)(void *ctx, const struct irq_run *r);
 	/*
-	 * Called for each entry or exit without a partner. Only cpu .. vector and from_ns are set.
+	 * Called for each entry or exit without a partner. Only from_ns and the members cpu to
+	 * vector are set.
 	 */
 	int (*broken)(void *ctx, const struct irq_run *r);
 };
@@ -56,7 +57,8 @@ int irq_track_event(struct irq_track *t, const struct event *ev);
  * exits.
  */
 int irq_track_hole(struct irq_track *t);
-int irq_track_hole_on(struct irq_track *t, unsigned int cpu);	/* the same for one CPU */
+/* like irq_track_hole(), for one CPU */
+int irq_track_hole_on(struct irq_track *t, unsigned int cpu);
 /*
  * Call this at the end of a trace that was cut from a longer one: open interrupts become runs that
  * end at end_ns, unless the cut marked them as broken (EVENT_F_BROKEN).
@@ -67,6 +69,6 @@ uint64_t irq_track_oldest_ns(const struct irq_track *t);
 /* Returns the number of nested open interrupts on a CPU. */
 unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);
 
-/* Saves the interrupts that are open at at_ns. Call load before any event. */
+/* Saves the interrupts that are open at at_ns. Call irq_track_load() before any event. */
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out);
 int irq_track_load(struct irq_track *t, struct packed_in *in, uint64_t at_ns);

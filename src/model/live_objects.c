@@ -4,8 +4,8 @@
  * instant and space). Properties that objects share are interned in a kind. Allocators soon reuse
  * addresses: the entry of an ended object remains until its table is rebuilt. Rebuilding needs
  * memory for the old and the new table, so there are several small tables, which are rebuilt one at
- * a time; the memory of the old table is unmapped. Bit masks of the orders of live page blocks, in
- * all and near an address, limit the lookups of a page.
+ * a time; the memory of the old table is unmapped. Two bit masks limit the lookups of a page: the
+ * orders of all live page blocks, and the orders of those near an address.
  *
  * For example, calls and what the sink gets:
  *
@@ -34,7 +34,7 @@
 #define TABLE_CNT (1u << TABLE_BITS)
 #define CAP_STEP 256u		/* a table's capacity is a multiple of this */
 #define RECENT_KINDS 256
-#define NEAR_ORDER 6 /* a group of frames is this large: it contains blocks up to this order */
+#define NEAR_ORDER 6 /* log2 of the frames in a group, which contains blocks up to this order */
 #define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
 #define HELD_BITS 14
 
@@ -44,7 +44,7 @@ struct live_slot {
 	uint32_t kind;		/* KIND_EMPTY: no entry; KIND_ENDED: the object ended */
 };
 
-struct live_wide_slot {		/* if the objects are detailed */
+struct live_wide_slot {		/* used if live_objects_new() was called with is_detailed */
 	struct live_slot slot;
 	uint64_t ts_ns;
 	uint32_t space;
@@ -80,7 +80,7 @@ struct live_objects {
 	void *older_ctx;
 };
 
-/* Returns the bytes of the slots and of the bit per slot. */
+/* Returns the bytes of a table: its slots, and a bit per slot. */
 static size_t table_bytes(const struct live_objects *o, size_t cap)
 {
 	return (cap << o->slot_shift) + cap / 8;
@@ -336,7 +336,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 	if (!--o->order_cnt[order])
 		o->orders &= ~(1u << order);
 	o->removed_cnt += order > 0;
-	/* often enough for few stale bits, rarely enough to cost little */
+	/* rebuild the masks often enough for few stale bits, but rarely enough to cost little */
 	if (o->removed_cnt < (size_t)1 << (HELD_BITS - 2) || o->removed_cnt < o->cap / 8)
 		return;
 	o->removed_cnt = 0;
@@ -620,7 +620,9 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
 	if (!ret && t->used) {
 		at = find_slot(o, t, hash, space, addr);
-		/* pages: this is an unaligned block, or a larger one at the same address: damage */
+		/*
+		 * pages: an unaligned block, or a larger block at the same address, which is damage
+		 */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}

@@ -96,8 +96,8 @@ int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx)
 
 /*
  * From now on, calls older() before an operation ends or splits an object that was added before
- * this call; passes the whole object. With exactly these objects in its table, another live_objects
- * would end the same objects for the same operations.
+ * this call; passes the whole object. Another live_objects that has exactly these objects would end
+ * the same objects for the same operations.
  */
 typedef void (*live_objects_older)(void *ctx, const struct live_object *object);
 void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx);
@@ -145,7 +145,7 @@ struct object_pairs {
 
 /*
  * Processes have numbers below process_cnt. has_instants: objects keep the time of their
- * allocation. 0 or -ENOMEM; call done() even after -ENOMEM.
+ * allocation. 0 or -ENOMEM; call object_pairs_done() even after -ENOMEM.
  */
 int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
 		      bool has_instants);

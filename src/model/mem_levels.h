@@ -50,7 +50,7 @@ struct mem_step {
 
 /* born_inside: the process was created during the trace. Call this once, before any event. */
 void mem_process_init(struct mem_process *p, bool born_inside);
-/* Returns whether all known values of both are equal. */
+/* Returns whether all known values of a and b are equal. */
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
 /* Sets the levels of a snapshot or keyframe. */
 void mem_process_baseline(struct mem_process *p, const struct trace_rss *row);

@@ -42,9 +42,9 @@ uint64_t quantile_get(struct quantile *q, double pct);
 #define QUANTILE_POWERS 65
 void quantile_count_powers(const struct quantile *q, uint64_t *ret);
 /*
- * quantile_put() appends count, sum, minimum, maximum and bucket counts; out keeps memory failures.
- * quantile_merge() adds what quantile_put() appended; quantiles then come from buckets. 0, -ENOMEM
- * or -EBADMSG.
+ * quantile_put() appends count, sum, minimum, maximum and bucket counts; if memory is exhausted, it
+ * sets out->failed. quantile_merge() adds what quantile_put() appended; quantiles then come from
+ * buckets. 0, -ENOMEM or -EBADMSG.
  */
 void quantile_put(struct quantile *q, struct buf *out);
 int quantile_merge(struct quantile *q, struct packed_in *in);

@@ -42,8 +42,9 @@ struct replay {
 	size_t cnt, cap;
 	uint32_t thread_cnt;
 	uint32_t *last_of;	/* by thread: 1 + place of its last piece; 0: none */
-	uint32_t *first_of;	/* the same of its first piece; set by replay_prepare() */
-	uint64_t *keep;		/* ns to keep, by place, as the following two */
+	/* by thread: 1 + place of its first piece; set by replay_prepare() */
+	uint32_t *first_of;
+	uint64_t *keep;		/* by place, as end_ns and is_bound: ns to keep */
 	uint64_t *end_ns;	/* ends in the last run */
 	bool *is_bound;		/* the piece is a sleep that its waker ended in the last run */
 	bool frees_cpus;	/* some time on a CPU is left out */
@@ -317,12 +318,13 @@ static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 
 	if (keep == dur_ns || !keep)
 		return keep ? off_ns : 0;
-	if (off_ns == dur_ns)	/* exact: the simulation waits for this value */
+	/* exact, because the simulation compares the time that a piece ran with this value */
+	if (off_ns == dur_ns)
 		return keep;
 	return (uint64_t)((double)off_ns * ((double)keep / (double)dur_ns));
 }
 
-/* Returns the replayed begin of a piece. A thread that will be created waits from time 0 on. */
+/* Returns the replayed beginning of a piece. A thread that will be created waits from time 0 on. */
 static uint64_t begin_of(const struct replay *r, uint32_t place)
 {
 	const struct replay_piece *p = &r->pieces[place];
@@ -330,7 +332,10 @@ static uint64_t begin_of(const struct replay *r, uint32_t place)
 	return p->before ? r->end_ns[p->before - 1] : p->waker_piece ? 0 : p->from_ns;
 }
 
-/* The instant of the waker's piece that ends the sleep, from the beginning of that piece. */
+/*
+ * Returns the time from the beginning of the waker's piece to the instant at which it ends the
+ * sleep.
+ */
 static uint64_t offset_of(const struct replay *r, const struct replay_piece *p)
 {
 	const struct replay_piece *w = &r->pieces[p->waker_piece - 1];
@@ -338,7 +343,7 @@ static uint64_t offset_of(const struct replay *r, const struct replay_piece *p)
 	return (p->to_ns < w->to_ns ? p->to_ns : w->to_ns) - w->from_ns;
 }
 
-/* The time in ns from that instant to the end of the sleep. */
+/* Returns the time, in ns, from the instant of offset_of() to the end of the sleep. */
 static uint64_t delay_of(const struct replay *r, const struct replay_piece *p)
 {
 	const struct replay_piece *w = &r->pieces[p->waker_piece - 1];
@@ -515,7 +520,7 @@ static int wake_at(struct replay *r, uint32_t thread, uint64_t at_ns)
 	return heap_push(&r->instants, at_ns, r->seq, thread);
 }
 
-/* Makes the thread ready. It should have a CPU after wait_ns. */
+/* Makes the thread ready. After wait_ns it may preempt another thread. */
 static int make_ready(struct replay *r, uint32_t thread, uint64_t now_ns, uint64_t wait_ns)
 {
 	int ret = heap_push(&r->ready, now_ns + wait_ns, r->sim[thread].piece, thread);
@@ -580,7 +585,7 @@ static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 	return 0;
 }
 
-/* Ends a sleep of an edge: now, or when it begins. */
+/* Ends the sleep to which an edge leads: now or, if it has not begun yet, at its beginning. */
 static int follow(struct replay *r, uint32_t place, uint64_t now_ns)
 {
 	uint32_t thread = r->pieces[place].thread;
@@ -651,8 +656,8 @@ static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 }
 
 /*
- * Gives CPUs to ready threads: free CPUs or, if a thread should have a CPU by now, the CPU of
- * another thread.
+ * Gives CPUs to ready threads: free CPUs or, if a thread's wait_ns have passed, the CPU of another
+ * thread.
  */
 static int dispatch(struct replay *r, uint64_t now_ns)
 {

@@ -8,10 +8,10 @@
  * The life of a thread is a sequence of pieces without holes: on a CPU, waiting for a CPU, asleep,
  * or unknown. If a thread ended a sleep, an edge leads from that moment in the waker's piece to the
  * sleep's end. The replayed sleep ends at the replayed moment, or at once if that has passed. A
- * sleep that an interrupt or a timer ended keeps its length. Exception: if is_instant is set and
- * the thread then ended a sleep that had begun before, an edge leads from the beginning of that
- * sleep, and the time in between is kept. A thread that is created during the replay begins with a
- * sleep of length 0 that its creator ends.
+ * sleep that an interrupt or a timer ended keeps its length. Exception: if is_instant is set, and
+ * the thread then ended another thread's sleep that had already begun, its own sleep ends a fixed
+ * time after the beginning of that other sleep. A thread that is created during the replay begins
+ * with a sleep of length 0 that its creator ends.
  *
  *   - REPLAY_STRUCTURE: a wait for a CPU keeps its length, minus the time that is left out of the
  *     threads that had this CPU during the wait. This is one pass over the pieces in order of their

@@ -300,7 +300,10 @@ static const struct remapped *remapped_find(const struct request_track *b, const
 	return NULL;
 }
 
-/* The pages lead neither to a file nor to a process; the volume above may have an owner. */
+/*
+ * Returns whether the pages lead neither to a file nor to a process. The volume above may have an
+ * owner.
+ */
 static bool has_no_owner(uint64_t pages)
 {
 	return pages == EVENT_PAGES_NONE || pages == EVENT_PAGES_KERNEL;
@@ -400,7 +403,10 @@ static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 	uint32_t cnt = x->r.held_cnt;
 	struct request_part *beside = is_front ? &x->parts[0] : &x->parts[cnt - 1];
 
-	/* Before the issue, the pages of the first part are unknown: it is like no other part. */
+	/*
+	 * Before the issue, the pages of the first part are unknown, so it cannot be compared with
+	 * others.
+	 */
 	if (cnt > 1 && is_alike(beside, &part)) {
 		beside->bytes += part.bytes;
 		return 0;
@@ -476,7 +482,10 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 						  .submitter = EVENT_ID_UNKNOWN }, false);
 }
 
-/* Returns whether the request waits and adjoins the event's sectors: at its front or its back. */
+/*
+ * Returns whether the request waits, and adjoins the event's sectors at its front (is_front) or
+ * back.
+ */
 static bool takes(const struct rq_entry *x, const struct event *ev, bool is_front)
 {
 	uint64_t from = ev->v[EV_REQUEST_SECTOR], to = from + ev->v[EV_REQUEST_BYTES] / 512;
@@ -571,12 +580,16 @@ static bool holds_io(const struct rq_entry *x, const struct event *ev)
 {
 	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
 
-	return x->r.part_cnt ||		/* the remaining data begins at a later sector */
+	/* completed in part: the remaining data begins at a later sector */
+	return x->r.part_cnt ||
 	       (sector <= x->r.sector &&
 		sector + ev->v[EV_REQUEST_BYTES] / 512 >= x->r.sector + x->r.bytes / 512);
 }
 
-/* The device chooses the sector of a zone append, so it changes at completion. */
+/*
+ * Returns whether the request is a zone append: the device chooses its sector, which changes at
+ * completion.
+ */
 static bool is_zone_append(const struct event *ev)
 {
 	return !strcmp(block_op_name((uint32_t)ev->v[EV_REQUEST_CMD_FLAGS]), "zone_append");
@@ -692,12 +705,13 @@ static int on_bio_complete(struct request_track *b, struct rq_entry *x, const st
 }
 
 /*
- * Returns whether a completion without a life is the end of the flush sequence of a counted
- * request, or of no request at all. A separate empty flush counts as a request. Kernels without a
- * start event (before 6.5) remove REQ_PREFLUSH and REQ_FUA from a write before its flush sequence:
- * an empty flush is then an empty write at sector 0, which those kernels count as a write, while
- * the end of a flush sequence has the sector of its data. If that sector is 0, too, the mark of the
- * data as part of a flush sequence decides.
+ * Returns whether a completion that belongs to no life is not the end of an unseen request: it ends
+ * the flush sequence of a request that is already counted, or of data that is not a request. A
+ * separate empty flush counts as a request. Kernels without a start event (before 6.5) remove
+ * REQ_PREFLUSH and REQ_FUA from a write before its flush sequence: an empty flush is then an empty
+ * write at sector 0, which those kernels count as a write, while the end of a flush sequence has
+ * the sector of its data. If that sector is 0, too, the mark of the data as part of a flush
+ * sequence decides.
  */
 static bool is_tail(const struct rq_entry *x, const struct event *ev)
 {

@@ -369,7 +369,10 @@ void thread_states_on_cpu(struct thread_states *s, uint32_t thread)
 		t->phase = THREAD_RUNNING;
 }
 
-/* If no other wake-up followed the one on its CPU, the thread is not asleep. */
+/*
+ * Handles a wake-up while the thread was on its CPU: if no other wake-up followed, the thread has
+ * not slept.
+ */
 static void wake_early(struct thread *t)
 {
 	if (t->is_woken && is_asleep(t) && !t->woken_ns)
@@ -402,8 +405,8 @@ static struct thread_wait wait_until(const struct thread_states *s, const struct
 }
 
 /*
- * The thread has the CPU from ts_ns on. is_switch: by a switch; otherwise only by its time on the
- * CPU.
+ * Applies that the thread has the CPU from ts_ns on. is_switch: a switch shows this; otherwise only
+ * its time on the CPU.
  */
 static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint64_t ts_ns,
 		   bool is_switch)
@@ -462,7 +465,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 		return ret;
 	w = wait_until(s, t, ev->cpu, ev->ts_ns);
 	is_end = is_waiting(t);
-	/* it has just left a CPU; only the timeline has the time on it */
+	/* it has just left a CPU, and only the timeline has its time on the CPU */
 	t->is_woken &= t->phase == THREAD_RUNNING;
 	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)

@@ -149,7 +149,8 @@ int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, ui
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
 		       bool is_irq, uint16_t call);
 /*
- * Applies a change of the block requests in flight: more 1: one more of the thread, -1: one fewer.
+ * Applies a change of the block requests in flight. more: 1: the thread has one more, -1: one
+ * fewer.
  */
 void thread_states_flight(struct thread_states *s, uint32_t thread, int more, uint64_t ts_ns);
 /* Call this at the edges of blocks: reports all time before ts_ns. */

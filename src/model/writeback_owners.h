@@ -45,8 +45,8 @@ void inode_cache_clear(struct inode_cache *c);
 /* NULL: the inode is not in the cache. */
 void *inode_cache_find(const struct inode_cache *c, uint64_t ino, uint32_t dev);
 /*
- * Returns the entry of an inode, or adds one. 0, with *ret NULL if another inode has the same hash:
- * the cache does not hold this inode; -ENOMEM.
+ * Returns the entry of an inode, or adds one. 0 or -ENOMEM. *ret is NULL if another inode has the
+ * same hash: this inode then gets no entry.
  */
 int inode_cache_get(struct inode_cache *c, uint64_t ino, uint32_t dev, uint64_t now_ns, void **ret);
 

@@ -521,7 +521,10 @@ static inline __attribute__((always_inline)) bool may_be_sample(const void *p)
 			       __ATOMIC_RELAXED);
 }
 
-/* Returns whether to record the free of a block; if so, the caller has to do it. */
+/*
+ * Returns whether to record the free of a block. If so, the block is no longer in the set of
+ * samples, so the caller must record the free.
+ */
 static inline __attribute__((always_inline)) bool ends_sample(const void *p)
 {
 	if (!sample_mean)
@@ -543,7 +546,8 @@ static void time_events(void)
 	mine.epoch = *process;
 	head->timed_from = now(true).at;
 	for (unsigned int i = 0; i < HEAP_SHARE_TIMED; i++) {
-		if (!(i % 256))	/* half of the records are written with cold caches */
+		/* start at the first slot again: only the first pass has cold caches */
+		if (!(i % 256))
 			mine.slot = (void *)((char *)head + HEAP_SHARE_ASIDE);
 		put(HEAP_SHARE_ALLOC + i % 2, "", i, CALLER, (struct instant){ 0, 0 });
 	}
@@ -821,7 +825,9 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 
 /* ---- C++, and other names of allocator functions ---- */
 
-/* The next function of this name after this library; NULL: none. Looked up once. */
+/*
+ * Returns the next function of this name after this library; NULL: there is none. Looks it up once.
+ */
 #define AFTER(name) ({ \
 	static __typeof__(&name) found_; \
 	static bool tried_; \

@@ -19,7 +19,7 @@
 
 #define HEAP_SHARE_MAGIC 0x3170616568626165ULL
 #define HEAP_SHARE_ENV "EBPFREC_HEAP"	/* names the file; LD_PRELOAD names the library */
-#define SPAN_SHARE_ENV "EBPFREC_SPANS"	/* the same for cmd/ebpfrec.h */
+#define SPAN_SHARE_ENV "EBPFREC_SPANS"	/* names the file to programs that include cmd/ebpfrec.h */
 
 #define HEAP_CHUNK_BYTES 16384u	/* chunks are aligned to this, in the file and in memory */
 #define HEAP_CHUNKS_MAX 8192u
@@ -85,7 +85,7 @@ struct heap_share_head {
 	/* number of processes not recorded, because their address space is limited */
 	uint32_t limited_cnt;
 	uint64_t lost[HEAP_SHARE_KINDS]; /* by kind: events lost because no chunk was unused */
-	/* begin and end of a process's writing of HEAP_SHARE_TIMED records */
+	/* times before and after a process wrote HEAP_SHARE_TIMED records */
 	uint64_t timed_from, timed_to;
 	/* time to record stacks_timed stacks; longer times than HEAP_SHARE_TOOK_MAX are ignored */
 	uint64_t stack_time;

@@ -164,7 +164,10 @@ static int attach_tracepoint(struct attached *a, const struct source_program *sp
 #define NEW(name) name, name "RKSt9nothrow_t"
 #define ALIGNED_NEW(name) name "St11align_val_t", name "St11align_val_tRKSt9nothrow_t"
 
-/* The functions to which each program is attached. Not those of libstdc++, which calls malloc. */
+/*
+ * The functions to which each program is attached. Those of libstdc++ are left out: they call
+ * malloc.
+ */
 static const struct {
 	const char *program;
 	const char *functions[16];	/* ends with NULL */
@@ -298,7 +301,9 @@ static int attach_function(struct attached *a, struct bpf_program *prog, uint64_
 		a->links[a->link_cnt++] = link;
 		return 0;
 	}
-	/* This kernel is 6.16 or later, or has that change. */
+	/*
+	 * Kernels since 6.16, and older ones with that change, require CAP_SYS_ADMIN for uprobes.
+	 */
 	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
 			       "alloc.heap: this kernel wants CAP_SYS_ADMIN for uprobes; run with "
@@ -355,7 +360,10 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 	if (!err && !a->heap_program && !cnt)
 		err = err_set(e, -ENOENT,
 			      "alloc.heap: no C library found to attach to; record without it");
-	/* find these once for all programs: a call without its return is not an allocation */
+	/*
+	 * determine the libraries once for all programs: a call without its return is not an
+	 * allocation
+	 */
 	if (!err && !a->heap_used)
 		a->heap_used = heap_find_used(files, cnt);
 	if (!err && a->heap_program)

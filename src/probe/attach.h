@@ -57,9 +57,8 @@ int attach_second(struct attached *a, unsigned int hook, struct err *e);
 void attach_drop_all(struct attached *a);
 
 /*
- * adapt: rewrites programs for this kernel where constants do not suffice, and stores libbpf's
- * warnings. The verifier removes unreachable code, but checks some
- * instructions before that.
+ * adapt: rewrites programs for this kernel if constants do not suffice, and stores libbpf's
+ * warnings. The verifier removes unreachable code, but checks some instructions before that.
  */
 struct kernel_info;
 

@@ -163,7 +163,7 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* Followed by a path, struct task's pid and tid, and the time. */
+/* PERF_RECORD_MMAP2. After the path, the record has struct task's pid and tid, and the time. */
 struct mmap2 {
 	struct perf_event_header h;
 	uint32_t pid, tid;

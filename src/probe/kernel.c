@@ -21,9 +21,8 @@
 #include "base/hash_map.h"
 
 /*
- * core_types: first marks the named structures that the programs use; then marks
- * the contents of marked types, until there are no more. Copies the marked types in order of their
- * ids.
+ * core_types: first marks the named structures that the programs use; then marks the contents of
+ * marked types, until no unmarked contents remain. Copies the marked types in order of their ids.
  */
 
 struct subset {
@@ -418,7 +417,7 @@ uint32_t kernel_struct_id(const struct kernel_info *k, const char *name)
 }
 
 /*
- * Finds the address of a data symbol. Kernels without CONFIG_KALLSYMS_ALL do not list these.
+ * Finds the address of a data symbol. Kernels without CONFIG_KALLSYMS_ALL do not list data symbols.
  * Addresses of per-CPU variables may start at 0.
  */
 static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)

@@ -77,7 +77,8 @@ int kernel_find_pages(volatile struct wire_calib *calib, unsigned long long *ret
 struct btf;
 
 /*
- * Writes these types to fd, an empty file. Type ids differ from the kernel's. Pointers have no
- * target type, which libbpf accepts as compatible. programs: BTF of the BPF object. 0 or -errno.
+ * Writes the BTF of the kernel types that programs (BTF of the BPF object) uses to fd, an empty
+ * file. Type ids differ from the kernel's. Pointers have no target type, which libbpf accepts as
+ * compatible. 0 or -errno.
  */
 int core_types_write(const struct btf *kernel, const struct btf *programs, int fd);

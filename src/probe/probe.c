@@ -134,7 +134,9 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 static int describe_ways(struct probe *p, const struct probe_config *config, bool plain)
 {
 	struct ebpfrec_bpf__rodata *r = p->skel->rodata;
-	/* The id must be from the kernel's own BTF; a file may have another one. */
+	/*
+	 * The id must be from the kernel's own BTF; in a BTF file the function may have another id.
+	 */
 	uint32_t cast_id = plain || config->btf_file ?
 			   0 : kernel_function_id(p->kernel, "bpf_rdonly_cast");
 	bool fetching = adapt_can_fetch();
@@ -600,7 +602,10 @@ int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e)
 	return attach_second(&p->attached, hook, e);
 }
 
-/* alloc.rss and alloc.vm also get state from the task hooks, which stay attached. */
+/*
+ * Turns on or off the state that task hooks send for alloc.rss and alloc.vm: the hooks stay
+ * attached.
+ */
 static void switch_mm_state(struct probe *p, unsigned int source, bool off)
 {
 	uint32_t bit = source == SOURCE_RSS ? WIRE_MM_RSS : source == SOURCE_VM ? WIRE_MM_VM : 0;

@@ -29,8 +29,9 @@ struct probe_config {
 	/* record stacks of every n-th allocation instead; 0: select by size */
 	uint32_t stacks_every;
 	/*
-	 * sched.offcpu: record waits of at least this length; fails if the kernel does not support
-	 * it. 0: PROBE_OFFCPU_NS, and not supporting it is no error
+	 * sched.offcpu: record waits of at least this length; an error if the kernel does not
+	 * support the source. 0: PROBE_OFFCPU_NS, and no error if the kernel does not support the
+	 * source
 	 */
 	uint64_t offcpu_ns;
 	uint64_t profile_ns;	/* cpu.sample: period of the samples of each CPU */

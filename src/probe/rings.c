@@ -137,7 +137,10 @@ static unsigned int deal(const unsigned int *group, unsigned int cpu_cnt,
 		have = deal_groups(group, cpu_cnt, cpu_cnt, ring);
 		cnt = cpu_cnt;
 	} else {
-		/* One ring per CPU, in order of the caches; merged below. */
+		/*
+		 * First assign one ring per CPU, in order of the caches; merge() then reduces their
+		 * number.
+		 */
 		have = deal_groups(group, cpu_cnt, 1, ring);
 		if (sharing != RINGS_COUNT || !cnt)
 			cnt = cpu_cnt;
@@ -145,7 +148,7 @@ static unsigned int deal(const unsigned int *group, unsigned int cpu_cnt,
 	return merge(cpu_cnt, have, cnt, ring);
 }
 
-/* Finds the CPU with the same cache among the cnt CPUs of `on`, by its position there. */
+/* on: cnt CPUs. Returns the index in `on` of the first CPU with the same cache as on[i]. */
 static unsigned int leader_of(const unsigned int *group, const unsigned int *on, unsigned int i)
 {
 	unsigned int k = 0;

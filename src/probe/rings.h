@@ -42,7 +42,7 @@ struct rings {
 	unsigned int cpu_cnt, cnt;
 	unsigned int *cpu_ring;		/* by CPU: number of its ring */
 	uint64_t bytes;			/* data size of each ring; a power of two */
-	uint32_t wake_bytes; /* programs wake the reader if its ring is filled beyond this */
+	uint32_t wake_bytes; /* programs wake the reader if its ring holds more bytes than this */
 	int *fds;			/* by ring; set by rings_make() */
 };
 
@@ -82,8 +82,8 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group);
  * Assigns rings to cpu_cnt CPUs: ring[cpu] is the number of the CPU's ring. Returns the number of
  * rings (1..cpu_cnt), each with at least one CPU. cnt: for RINGS_COUNT.
  *
- * CPUs that are not online share the rings of the others, because a machine that CPUs can be added
- * to may have dozens of them. online: NULL if all are.
+ * CPUs that are not online share the rings of the others, because a machine that supports adding
+ * CPUs may have dozens of CPUs that are not online. online: NULL if all are.
  */
 unsigned int topology_deal(const unsigned int *group, const bool *online, unsigned int cpu_cnt,
 			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring);

@@ -319,7 +319,7 @@ static int add_function(void *ctx, const char *name, uint64_t offset, uint64_t b
 	function_shown(shown, name);
 	if (!is_match(s->pattern, name) && !is_match(s->pattern, shown))
 		return 0;
-	/* rarely used parts of functions, entered by jumps */
+	/* skip the rarely used part of a function, which is entered by a jump */
 	if (strstr(name, ".cold") && strcmp(name, s->pattern))
 		return 0;
 	for (size_t i = 0; i < s->p->cnt; i++)

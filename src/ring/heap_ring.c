@@ -28,8 +28,8 @@
 #include "preload/heap_share.h"
 
 /*
- * heap_clock: to read a pair, the counter is read before and after the clock, a
- * few times; the closest two counter values enclose the most exact clock value.
+ * heap_clock: to read a pair, the counter is read before and after the clock, a few times. The
+ * closest two counter values enclose the most exact clock value.
  */
 
 #define TRIES 8
@@ -195,7 +195,7 @@ static void remove_left(void)
 		return;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/events", g.gl_pathv[i]);
-		/* the lock of a younger directory may be missing yet */
+		/* a younger directory may not be locked yet */
 		if (lstat(g.gl_pathv[i], &st) || !S_ISDIR(st.st_mode) ||
 		    st.st_mtime + YOUNG_S > now)
 			continue;

@@ -173,7 +173,10 @@ static void publish(struct reader *r)
 
 /* ---- slabs ---- */
 
-/* beyond_limit: the slab is for a cut, whose end releases slabs. */
+/*
+ * Returns an empty slab. beyond_limit: may exceed the limit, because the slab is for a cut, whose
+ * end releases slabs.
+ */
 static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 {
 	struct ring_slab *s = NULL;

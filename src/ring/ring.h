@@ -86,7 +86,7 @@ struct ring_slice {
 
 /* Starts the readers. They count records and drop them until ring_group_start_at(). */
 int ring_group_new(struct ring_group **ret, const struct ring_group_config *config, struct err *e);
-/* Stops the readers and frees everything, including slices that nobody took. NULL is fine. */
+/* Stops the readers and frees everything, including slices that were not taken. NULL is fine. */
 void ring_group_free(struct ring_group *g);
 
 /*
@@ -114,7 +114,8 @@ void ring_group_release(struct ring_group *g, struct ring_slice *slices);
 
 struct ring_stats {
 	uint64_t read_cnt[WIRE_HOOK_MAX];	/* by hook: number of records read so far */
-	uint64_t kept_cnt[WIRE_HOOK_MAX];	/* by hook: those at or after the start */
+	/* by hook: number of records at or after the start */
+	uint64_t kept_cnt[WIRE_HOOK_MAX];
 	uint64_t slab_bytes;			/* size of the slabs in use */
 	uint64_t slab_spare_bytes;		/* size of the slabs in the pool */
 	uint64_t slab_bytes_pending; /* bytes of records in the slice that is being filled */

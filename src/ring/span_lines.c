@@ -327,7 +327,10 @@ static bool has_threads(uint32_t pid)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	/* itself, its parent, and one link per thread */
+	/*
+	 * the directory has a link from its parent, one from itself, and one from each thread's
+	 * directory
+	 */
 	return !stat(path, &st) && st.st_nlink > 3;
 }
 

@@ -54,7 +54,7 @@ int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes);
  */
 int manifest_parse(struct manifest *m, const char *text, size_t bytes);
 
-/* The same as manifest_parse(); describes errors in e. */
+/* Like manifest_parse(), but describes errors in e. */
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e);
 
 /* Directory and owner of a manifest to write. */

@@ -418,8 +418,8 @@ static int copy_files(struct copy *c)
 		if (r != -ENOENT)
 			continue;
 		/*
-		 * removed in the meantime, as are all earlier files: the copy begins with the next
-		 * file
+		 * this file was removed in the meantime, as were all earlier files: the copy begins
+		 * with the next file
 		 */
 		for (r = 0; first < i && r == 0; first++)
 			r = disown_file(c, numbers[first]);

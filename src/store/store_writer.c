@@ -446,7 +446,7 @@ static int make_directory(struct store_writer *w, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot make directory '%s': %s", w->path, err_text(NULL, r));
 	w->dir_fd = w->files->open_dir(w->files->ctx, w->path, &uid, &mode);
-	/* a user who may write to the parent directory may have replaced this one */
+	/* a user who may write to the parent directory may have replaced this directory */
 	if (w->dir_fd == -ENOTEMPTY || w->dir_fd == -ELOOP || w->dir_fd == -ENOTDIR)
 		return err_set(e, -EPERM,
 			       "'%s' is not the directory just made: somebody else replaced it",

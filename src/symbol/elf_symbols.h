@@ -38,7 +38,10 @@ void elf_symbols_free(struct elf_symbols *s);
 
 /* Copies the build id to ret and returns its length; 0: no build id. */
 size_t elf_symbols_build_id(const struct elf_symbols *s, uint8_t ret[ELF_BUILD_ID_MAX]);
-/* The same for the file at fd, without reading symbols; 0: no build id, or not an ELF file. */
+/*
+ * Like elf_symbols_build_id(), for the file at fd, without reading its symbols; 0: no build id, or
+ * not an ELF file.
+ */
 size_t elf_symbols_id_of(int fd, uint8_t ret[ELF_BUILD_ID_MAX]);
 /* Returns the name in .gnu_debuglink, and its CRC-32; NULL: no such section. */
 const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc);
@@ -70,7 +73,7 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
  */
 const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset);
 
-/* The same for an address in the ELF file. */
+/* Like elf_symbols_find(), for an address in the ELF file. */
 const char *elf_symbols_find_addr(struct elf_symbols *s, uint64_t addr, uint64_t *ret_offset);
 
 /*

@@ -194,7 +194,7 @@ static void steps_order(struct block_steps *s)
 		qsort(s->v, s->cnt, sizeof(*s->v), step_cmp);
 }
 
-/* enum event_kind; 0: not a column kind */
+/* by hook: enum event_kind; 0: the hook's records have no columns */
 static const uint8_t wire_hook_kind[WIRE_HOOK_MAX] = {
 #define X(hook, kind, class) [WIRE_##hook] = EVENT_##kind,
 	WIRE_HOOKS(X)
@@ -746,9 +746,9 @@ static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wi
 }
 
 /*
- * Appends the frames beyond the last unwound frame that the kernel found by frame pointers, if any.
- * Unwinding stops early at the end of the stack's copy, or where code runs on another stack, as
- * Go's runtime does. Returns the new number of frames.
+ * Appends the frames, if any, that the kernel found by frame pointers beyond the last unwound
+ * frame. Unwinding stops early at the end of the stack's copy, or where code runs on another stack,
+ * as Go's runtime does. Returns the new number of frames.
  */
 static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 				    const struct stack_frames *kernels)

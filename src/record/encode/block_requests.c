@@ -168,7 +168,8 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
  * so nothing is found.
  */
 
-#define ADDRESSES_MAX 65536	/* then all addresses are forgotten */
+/* maximum number of addresses; if it is reached, all are forgotten */
+#define ADDRESSES_MAX 65536
 
 void request_lost_end_done(struct request_lost_end *u)
 {

@@ -81,7 +81,7 @@ struct block_steps {
 
 /* The sites or the stacks of one block. All zeros is an empty dictionary. */
 struct block_dict {
-	struct hash_map by_key;	/* to an index or offset in items, + 1 */
+	struct hash_map by_key;	/* by key: index or offset in items, + 1 */
 	struct buf items;
 };
 

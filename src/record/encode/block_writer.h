@@ -131,7 +131,7 @@ int block_writer_encode(struct block_writer *w, const struct block_slice *s, con
  */
 /* Returns true if a record is a step of a request or a bio. */
 bool request_is_step(const struct wire_hdr *h);
-/* Returns true if such a record has pages; its type is then struct wire_request_issue. */
+/* Returns true if a step has pages; the type of h is then struct wire_request_issue. */
 bool request_has_pages(const struct wire_hdr *h);
 /* Converts h, for which request_is_step() is true. */
 void request_event_of(const struct wire_hdr *h, struct event *ret);

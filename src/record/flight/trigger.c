@@ -45,7 +45,7 @@ static const struct kind {
 	const char *form;
 	const char *source_names;
 	enum trigger_kind kind;
-	uint32_t sources;		/* the condition needs all of these */
+	uint32_t sources;		/* sources that the condition needs */
 	uint64_t hooks; /* hooks of the records that the condition needs: WIRE_BIT(WIRE_x) */
 } kinds[] = {	/* index: enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,

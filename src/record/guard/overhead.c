@@ -77,7 +77,10 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 	unsigned int i, cnt = 0;
 	double total = 0;
 
-	/* ignore sources that are off: they only cost the records that remained in the rings */
+	/*
+	 * ignore sources that are off: their only cost is that of records that remained in the
+	 * rings
+	 */
 	for (i = 0; i < SOURCE_CNT; i++)
 		total += on & SOURCE_BIT(i) ? cost_ppm[i] : 0;
 	while (total > (double)limit_ppm) {

@@ -128,9 +128,9 @@ int task_table_apply(struct task_table *id, const struct task_step *records, siz
 		   struct row_writer *task_events, struct row_writer *rss_snaps);
 
 /*
- * Return the thread that tid (not 0), or the process that pid (not 0), means at ts_ns. If it is
- * unknown, they add an entry. NULL: out of memory. *ret_until_ns (may be NULL): time from which the
- * id means another task.
+ * Return the thread that tid (not 0), or the process that pid (not 0), means at ts_ns. An unknown
+ * task gets a new entry. NULL: out of memory. *ret_until_ns (may be NULL): time from which the id
+ * means another task.
  */
 struct task_thread *task_table_thread_at(struct task_table *id, uint32_t tid, uint64_t ts_ns,
 					uint64_t *ret_until_ns);

@@ -719,7 +719,7 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses a line of /proc/PID/maps. False: the mapping lacks a permission (a letter). */
+/* Parses a line of /proc/PID/maps. False: the mapping does not have the permission, a letter. */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
@@ -744,7 +744,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	return true;
 }
 
-/* Calls add for each mapping with a permission. Returns 0 even if the process has exited. */
+/* Calls add for each mapping that has the permission. Returns 0 even if the process has exited. */
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns, char permission,
 		     int (*add)(void *ctx, const struct map_record *r), void *ctx)
 {
