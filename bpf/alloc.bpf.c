@@ -4,8 +4,9 @@
  * every context, including interrupts. Therefore they only send records; frees are paired with
  * allocations when the trace is read.
  *
- * Slab and page hooks are raw_tp programs, not tp_btf. In raw_tp addresses are numbers, while
- * tp_btf has typed pointers that allow no arithmetic, and before 6.13 no access to a void * at all.
+ * Slab and page hooks are raw_tp programs, not tp_btf. A raw_tp program gets addresses as numbers.
+ * A tp_btf program gets typed pointers, which allow no arithmetic, and before 6.13 no access to a
+ * void * at all.
  *
  * The kernel skips a program that is already running on the CPU. This would lose the allocations
  * and frees of an interrupt that interrupts such a program. Each of these tracepoints therefore has
@@ -304,7 +305,7 @@ int rss_stat(u64 *ctx)
 #define NR_FORK 57
 #define NR_VFORK 58
 #define NR_CLONE3 435
-#define REGS_NR(regs) ((regs)->cs == 0x33 ? (long)(regs)->orig_ax : -1)	/* 64-bit callers only */
+#define REGS_NR(regs) ((regs)->cs == 0x33 ? (long)(regs)->orig_ax : -1)	/* -1 for 32-bit callers */
 #define REGS_ARG0(regs) ((regs)->di)
 #define REGS_ARG1(regs) ((regs)->si)
 #elif defined(__TARGET_ARCH_arm64)
@@ -408,7 +409,10 @@ int vm_released(u64 *ctx)
 	return 0;
 }
 
-/* Handles the four calls, if they succeed, on kernels without mmap_lock_released (5.10). */
+/*
+ * Handles mmap, munmap, mremap and brk, if they succeed, on kernels without mmap_lock_released
+ * (5.10).
+ */
 SEC("tp_btf/sys_exit")
 int vm_sys_exit(u64 *ctx)
 {

@@ -258,8 +258,8 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 
 /*
  * Returns whether an uninterruptible sleep may be a wait for a lock of the kernel. Sets *ret to the
- * inode that contains the lock, or NULL: the inode of the call's file, or of the lock in
- * task->blocker.
+ * inode that contains the lock, which is the call's file or is found by task->blocker; NULL: no
+ * inode.
  */
 static __always_inline bool call_may_be_locked(struct task_struct *task, const struct call *c,
 					       struct inode **ret)

@@ -98,12 +98,12 @@ const volatile __u32 conf_peek __weak = 0;
 /* Offsets of variables in the per-CPU section (BTF's .data..percpu); 0: no such variable. */
 const volatile __u64 conf_at_runqueues __weak = 0;
 /*
- * x86: the preemption count and the current task are separate variables until 6.1 and since 6.15
- * (46e8fff6d45f) ...
+ * x86, until 6.1 and since 6.15 (46e8fff6d45f): the preemption count and the current task are
+ * separate variables.
  */
 const volatile __u64 conf_at_preempt_count __weak = 0;
 const volatile __u64 conf_at_current_task __weak = 0;
-/* ... and fields of pcpu_hot in between (64701838bf05). */
+/* x86, from 6.2 (64701838bf05) to 6.14: both are fields of pcpu_hot. */
 const volatile __u64 conf_at_pcpu_hot __weak = 0;
 const volatile __u64 conf_at_this_cpu_off __weak = 0;
 

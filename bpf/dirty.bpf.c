@@ -20,9 +20,10 @@
 #define DIRTY_AGAIN_SHIFT 6
 
 /*
- * The last process that dirtied an inode. One word per slot, read and written as a whole: half a
- * hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot belongs to
- * the inode that used it last; if two inodes share a slot, their records are sent more often.
+ * The last process that dirtied an inode. One word per slot, read and written as a whole: 32 bits
+ * of a hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot
+ * belongs to the inode that used it last; if two inodes share a slot, their records are sent more
+ * often.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -68,7 +68,8 @@ static __always_inline __u64 fix_forget(struct wire_counters *c, __u64 value)
 }
 
 /*
- * Reads 8 bytes at a kernel address. The type of `word` is arbitrary: its first field has 8 bytes.
+ * Reads 8 bytes at a kernel address. Any structure whose first field has 8 bytes serves as type of
+ * `word`.
  */
 static __always_inline __u64 fix_peek(__u64 addr)
 {
@@ -217,7 +218,7 @@ static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct
 /*
  * Returns the time that a hypervisor took from this CPU since the last call, as the scheduler
  * counts it: the increase of the difference between the run queue's clock and its clock of tasks,
- * minus the time of interrupts if the scheduler subtracts them, too.
+ * minus the time of interrupts if the scheduler subtracts this time, too.
  */
 static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *rq)
 {

@@ -194,7 +194,10 @@ static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 static __always_inline void look_for_freezer(struct task_struct *prev, __u32 state,
 					     struct call *call)
 {
-	/* also set while a signal or ptrace stops the thread, and while it waits after vfork */
+	/*
+	 * prev->frozen is also set while a signal or ptrace stops the thread, and while it waits
+	 * after vfork
+	 */
 	bool is_v2 = state & TASK_INTERRUPTIBLE && bpf_core_field_exists(prev->frozen) &&
 		     BPF_CORE_READ_BITFIELD(prev, frozen);
 	struct cgroup_subsys_state *css = NULL;

@@ -472,8 +472,8 @@ int read_symbol(struct raw_args *ctx)
 }
 
 /*
- * Stores the struct page of each page that the recorder allocates. It is attached briefly before
- * the recording; user space knows the page frame numbers of these pages.
+ * page_calibrate stores the struct page of each page that the recorder allocates. It is attached
+ * briefly before the recording; user space knows the page frame numbers of these pages.
  */
 struct wire_calib calib = {};
 

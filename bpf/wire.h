@@ -64,7 +64,8 @@ typedef __s64 wire_s64;
 #define OFFCPU_WAKER_NONE 0
 #define OFFCPU_WAKER_THREAD 1
 #define OFFCPU_WAKER_IRQ 2
-#define WIRE_HOOK_MAX 64 /* size of arrays by hook, here and in memory; a trace has 8 bits */
+/* size of arrays by hook, here and in memory; in a trace a hook has 8 bits */
+#define WIRE_HOOK_MAX 64
 
 /* wire_hdr.flags */
 #define WIRE_F_IRQ 0x01	/* in a hard or soft interrupt or NMI: tid is the interrupted task */
@@ -73,7 +74,7 @@ typedef __s64 wire_s64;
 #define WIRE_F_TARGET 0x04	/* TASK_*, SNAP: the task is in the recording's target set */
 #define WIRE_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not in the target set */
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
-/* BLOCK_COMPLETE: the request has a function for its end; a flush sequence may continue. */
+/* BLOCK_COMPLETE: the request has an end function, so a flush sequence may continue. */
 #define WIRE_F_FLUSH_SEQ 0x20
 /* SWITCH_MORE: no program ran at the switch to the thread that leaves now. */
 #define WIRE_F_BREAK 0x40
@@ -95,7 +96,7 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_TIMEOUT 8	/* WAKING: the timer of the sleep expired */
 #define WIRE_CALL_FROZEN 9	/* a control group froze the thread */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
-#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, the object of the wait */
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, the type of the object of the wait */
 #define WIRE_CALL_IS_32_BIT 0x2000
 #define WIRE_CALL_IS_NUMBER 0x4000
 
@@ -160,10 +161,7 @@ _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
 /* Per hook, exactly: attempted = submitted + lost_full + lost_other. */
 struct wire_tally {
 	wire_u64 attempted[WIRE_HOOK_MAX];
-	/*
-	 * second copy: events for which the first copy was skipped, but would not have sent a
-	 * record
-	 */
+	/* second copy: the first copy was skipped for these events, which needed no record */
 	wire_u64 passed[WIRE_HOOK_MAX];
 	wire_u64 lost_full[WIRE_HOOK_MAX];	/* the ring had no room */
 	/* the ring had room, but the reservation failed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * checkpoint: the state at the beginning of a trace, as earlier events that still matter and the
- * memory of processes.
+ * checkpoint: the state at the beginning of a trace, stored as the earlier events that still matter
+ * and the memory of processes.
  *
  *     everything before the instant --[checkpoint]--> events with their times, levels of memory
  *

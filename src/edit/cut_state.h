@@ -23,8 +23,8 @@
  * allocations by these threads, and frees of the allocated objects by any thread; changes of the
  * processes' memory; pages that they dirtied; and all events of every request that they queued,
  * issued or own. A thread of another process in such an event becomes EVENT_ID_FILTERED, except in
- * requests. An allocation by another thread is kept, as filtered, if it shows that a free was lost;
- * an interrupt of another thread, if it shows that the end of an interrupt was lost.
+ * requests. An allocation by another thread is kept, as filtered, if it shows that a free was lost.
+ * An interrupt of another thread is kept if it shows that the end of an interrupt was lost.
  *
  * Threads: one. Errors: -errno.
  */

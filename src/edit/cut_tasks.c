@@ -134,7 +134,10 @@ static int on_object(struct cut_filter *f, struct event *ev)
 
 /* ---- single events ---- */
 
-/* Keeps a switch between other threads if it shows that a switch away from a thread was lost. */
+/*
+ * Keeps a switch of a kept thread, and a switch that shows that the switch away from a kept thread
+ * was lost.
+ */
 static int on_switch(struct cut_filter *f, struct event *ev)
 {
 	bool was_on = ev->cpu >= trace_cpu_cnt(f->t) || f->is_on[ev->cpu];
@@ -165,7 +168,10 @@ static int on_owned(const struct cut_filter *f, struct event *ev, const struct e
 	return 1;
 }
 
-/* Keeps an interrupt of another thread if it shows that the exit of a kept interrupt was lost. */
+/*
+ * Keeps an interrupt of a kept thread, and an interrupt of another thread that shows that the exit
+ * of a kept interrupt was lost.
+ */
 static int on_irq(struct cut_filter *f, struct event *ev)
 {
 	int r;
@@ -174,7 +180,7 @@ static int on_irq(struct cut_filter *f, struct event *ev)
 		if (!irq_track_depth(f->irq, ev->cpu))
 			return 0;
 		ev->utid = EVENT_ID_FILTERED;
-		/* drop the open interrupts of this CPU: one such event is enough */
+		/* one event that shows the loss is enough: forget the CPU's open interrupts */
 		r = irq_track_hole_on(f->irq, ev->cpu);
 	} else {
 		r = irq_track_event(f->irq, ev);

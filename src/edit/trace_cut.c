@@ -455,7 +455,7 @@ static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 	return false;
 }
 
-/* Without switches, the threads on CPUs are unknown. */
+/* Returns whether the threads on CPUs are known: this takes switches. */
 static bool has_runners(const struct cut *c)
 {
 	return c->kinds_left & 1u << EVENT_SWITCH;
@@ -628,8 +628,8 @@ static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 }
 
 /*
- * Adds the missing switch to each thread that has had its CPU since before the window without a
- * recorded switch to it. Without this switch, the thread would seem to wait when the window begins.
+ * Adds a switch to each thread that got its CPU before the window without a recorded switch.
+ * Without the added switch, the thread would seem to wait when the window begins.
  */
 static int add_switches(struct cut *c)
 {

@@ -5,8 +5,9 @@
  * A block exists if
  *  1. the header's magic and CRC hold, its version is known and its sizes are within the limits
  *     of chunk.h and agree with each other;
- *  2. the section table's CRC holds, and the sections fill the block from head_bytes on, without
- *     gaps, to less than 8 bytes before its end, small ones first, to front_bytes exactly;
+ *  2. the section table's CRC holds, and the sections follow each other from head_bytes on,
+ *     without gaps: first small sections, which end at front_bytes, then columns, which end less
+ *     than 8 bytes before the block's end;
  *  3. the CRC of every section holds over its stored bytes.
  * In a file that was closed properly, step 3 for event columns may be deferred until the columns
  * are read; if it fails, the whole block is dropped.

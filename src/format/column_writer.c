@@ -526,8 +526,8 @@ static int write_backref(struct column_out *x, unsigned int index)
 
 /*
  * Writes the row of the allocation of each free. Allocations are added to the table in order of
- * time, CPU by CPU: if an address is often reused, the most recent row is found. Any row with the
- * same value could be decoded.
+ * time, CPU by CPU: if an address is often reused, the most recent row is found. A decoder accepts
+ * any row with the same value.
  */
 static int write_xref(struct column_out *x, unsigned int index, const struct kind_rows *other)
 {

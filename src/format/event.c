@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* unused: a list of names without a column */
+/* unused: some lists of names belong to no column */
 #define X(name) \
 	static const char *const shown_##name[] __attribute__((unused)) = EVENT_SHOWN_##name;
 EVENT_ENUMS(X)

@@ -141,7 +141,7 @@ enum call_wake {
 	CALL_WAKE_OTHER,	/* none of the following, or unknown */
 	CALL_WAKE_FUTEX,	/* threads that wait in futex */
 	CALL_WAKE_SIGNAL,	/* a signal or a tracer: threads in any wait */
-	/* threads that wait for a socket, or in a control group that the write freezes */
+	/* threads that wait for a socket, or that are in a control group that the write freezes */
 	CALL_WAKE_WRITE,
 	CALL_WAKE_CLOSE,	/* threads that wait for a socket, or for the lock of a file */
 };

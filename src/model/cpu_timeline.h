@@ -6,8 +6,8 @@
  *
  * The rule, block by block (schema/FORMAT.md, "CPU time"):
  *   - At a block's start, its keyframe has the thread that runs on each CPU.
- *   - The time between two switches of a CPU belongs to the next thread of the first switch, if
- *     this is the previous thread of the second switch. Otherwise a switch was lost, and the time
+ *   - The time between two switches of a CPU belongs to the thread that the first switch enters,
+ *     if the second switch leaves this thread. Otherwise a switch was lost, and the time
  *     belongs to EVENT_ID_UNKNOWN.
  *   - If the second switch reports how long its thread has had the CPU, the thread gets that
  *     time, limited to the time since the first switch.

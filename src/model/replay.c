@@ -30,7 +30,9 @@ struct heap {
 struct sim_thread {
 	uint32_t piece;		/* 1 + place of its current piece; 0: it has ended */
 	uint32_t edge;		/* index in edges, of its piece on a CPU */
-	/* begin of this piece, plus its interruptions; while interrupted: the time that it ran */
+	/*
+	 * beginning of this piece, plus its interruptions; while interrupted: the time that it ran
+	 */
 	uint64_t began_ns;
 	uint64_t instant;	/* seq of its valid entry in instants; 0: none */
 	bool is_on_cpu, is_interrupted;

@@ -31,7 +31,7 @@ struct rq_entry {
 	struct block_request r;
 	struct request_part *parts;	/* r.held */
 	size_t part_cap;
-	uint32_t key_dev;	/* the entry's address is r.rq; key_rq before its first life */
+	uint32_t key_dev;	/* key of the entry: key_dev and key_rq */
 	uint64_t key_rq;
 	uint64_t life;		/* number of its life among all lives */
 	uint8_t state;
@@ -535,7 +535,7 @@ static int on_bio_merge(struct request_track *b, const struct event *ev, bool is
 	return ret;
 }
 
-/* Appends the parts of a request to the request that ends at its first sector. */
+/* Appends the parts of x to those of the waiting request that ends at the event's first sector. */
 static int join_parts(struct request_track *b, const struct rq_entry *x, const struct event *ev)
 {
 	struct request_part single = part_of_request(&x->r);

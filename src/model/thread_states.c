@@ -573,7 +573,7 @@ void thread_states_forget(struct thread_states *s)
 
 /* ---- states as bytes ---- */
 
-/* Returns the timestamp that belongs to the phase across an edge; NULL: none. */
+/* Returns the timestamp that the thread's phase needs after an edge of a block; NULL: none. */
 static uint64_t *kept_ns(struct thread *t)
 {
 	return t->phase == THREAD_RUNNABLE ? &t->woken_ns :

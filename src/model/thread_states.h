@@ -14,8 +14,8 @@
  *     enters a CPU without another wake-up: the thread was runnable since it left its CPU, or since
  *     the last end of a block.
  *   - Time off the CPUs is reported when it ends, or when a block ends. If a stay on a CPU within
- *     that time is discovered before then, its part is time on the CPU: the switch to the thread
- *     may be missing, because a task that is hidden from BPF had the CPU before.
+ *     that time is discovered before the report, the stay counts as time on the CPU: the switch to
+ *     the thread may be missing, because a task that is hidden from BPF had the CPU before.
  *   - If a thread that waits for a CPU is woken again, it has run unseen, because the kernel does
  *     not wake a thread that waits for a CPU. Its time is unknown from its first wake-up until it
  *     is seen on a CPU.

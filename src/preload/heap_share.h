@@ -3,11 +3,12 @@
  * heap_share: layout of the memory through which the library in the workload (heap_preload.c)
  * passes heap events to the recorder (src/ring/heap_ring.c).
  *
- * It is a file: a head, then chunks of records. A thread claims a chunk by storing its id in the
- * chunk's entry of owner[], with one atomic operation, and writes one record after the other. A
- * record is complete if none of its four words is 0, in whatever order the words are written. After
- * all records of a chunk have been read, or its owner has ended, the recorder fills the chunk with
- * zeros and sets its owner[] to 0: a thread need not report its end, and may be killed.
+ * The memory is a file: a head, then chunks of records. A thread claims a chunk by storing its id
+ * in the chunk's entry of owner[], with one atomic operation, and writes one record after the
+ * other. A record is complete if none of its four words is 0, in whatever order the words are
+ * written. After all records of a chunk have been read, or its owner has ended, the recorder fills
+ * the chunk with zeros and sets its owner[] to 0: a thread need not report its end, and may be
+ * killed.
  *
  * The workload may write any bytes here at any time. Therefore the recorder does not map the file,
  * which the workload may also truncate, but copies each word once.
@@ -24,9 +25,9 @@
 #define HEAP_CHUNK_BYTES 16384u	/* chunks are aligned to this, in the file and in memory */
 #define HEAP_CHUNKS_MAX 8192u
 /*
- * Number of slots of a chunk that are used. The slots after these remain empty: the next slot of a
- * thread with a full chunk is one of them. There are several, because signal handlers may allocate
- * before the thread finds the chunk full.
+ * Number of slots of a chunk that are used. The slots after these remain empty: one of them is the
+ * next slot of a thread whose chunk is full. There are several, because signal handlers may
+ * allocate before the thread finds the chunk full.
  */
 #define HEAP_CHUNK_RECORDS 448u
 

@@ -136,8 +136,9 @@ int launch_find(const char *name, char path[PATH_MAX])
 
 /*
  * Returns the errno with which the exec would fail; 0: success, or unknown. Tries the exec in a
- * traced process, which the kernel stops after the exec, before its first instruction, and kills
- * this process. If tracing is not allowed (Yama, seccomp, another tracer), checks the file instead.
+ * traced process: the kernel stops the process after the exec, before its first instruction, and
+ * this function kills it. If tracing is not allowed (Yama, seccomp, another tracer), checks the
+ * file instead.
  */
 static int try_exec(char *const *argv, const struct run_as *id)
 {

@@ -438,7 +438,8 @@ static bool begin_pass(struct heap_ring *h)
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
 	if (h->looks)
 		h->look_ns = now_ns;
-	if (h->looks || !load(&h->event_ps))	/* a short recording may have no second check */
+	/* a short recording may have no second check: the first one must find the cost */
+	if (h->looks || !load(&h->event_ps))
 		read_event_cost(h);
 	return true;
 }

@@ -271,10 +271,10 @@ static bool slice_append(struct ring_group *g, struct ring_slice *slice, const v
 
 /*
  * Copies records before position end until a record is not short, is not of the current slice, or
- * does not fit into the slice's last slab. Nearly all records qualify. Each copy has the same fixed
- * length, so that only the next position depends on the record's length; excess bytes are
- * overwritten by the next record, or are past the end of the last one. Returns the total length of
- * the records.
+ * does not fit into the slice's last slab. Nearly all records can be copied in this way. Each copy
+ * has the same fixed length, so that only the next position depends on the record's length; excess
+ * bytes are overwritten by the next record, or are past the end of the last one. Returns the total
+ * length of the records.
  */
 static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns, uint64_t late_ns)
 {
@@ -320,8 +320,8 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
  * is ignored, and the records in the ring at the time of the cut are copied: slabs are released
  * only after all readers have handed over, so waiting for memory would never end.
  *
- * Start and cut are read once. Records before end have timestamps from before end was read; a start
- * or cut that is set later is later than these.
+ * Start and cut are read once: records before end have timestamps from before end was read, and a
+ * start or cut that is set after that is later than these timestamps.
  */
 static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {

@@ -218,8 +218,7 @@ int control_socket_open(struct control_socket **ret, int dir_fd, uid_t owner, gi
 	p->owner = owner;
 	p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/*
-	 * bind() gives the file the descriptor's mode, so that other users can access the socket at
-	 * no time
+	 * bind() gives the file the descriptor's mode, so other users can never access the socket
 	 */
 	if (p->fd < 0 || setsockopt(p->fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) < 0 ||
 	    fchmod(p->fd, 0600) < 0 || bind(p->fd, (struct sockaddr *)&a, sizeof(a)) < 0)

@@ -42,10 +42,13 @@ struct store_writer;
 struct store_config {
 	/*
 	 * A new chunk file is started if another block as large as the last one would exceed this
-	 * size,
+	 * size.
 	 */
 	uint64_t file_bytes;	/* 0 = 64 MiB, or a part of keep_bytes */
-	/* or if the file is older than this; 0 = 10 min, or a part of keep_ns */
+	/*
+	 * A new chunk file is also started if the current one is older than this. 0 = 10 min, or a
+	 * part of keep_ns.
+	 */
 	uint64_t file_age_ns;
 	/*
 	 * Flight recorder: the oldest chunk file is removed if the others have at least keep_bytes,

@@ -697,7 +697,8 @@ bool debug_file_search(const struct elf_symbols *s, const char *root, const char
  *     functions    pairs of 32 bits, sorted: offset of the code, offset of the description; the
  *                  last pair has only the end of the code
  *     description  offset of the code, of the name; ...; offset in frames; ...; flags
- *     frames       of a function: pairs of varints, change of the distance and of the address
+ *     frames       of a function: pairs of varints: change of the distance between stack pointer
+ *                  and return address, and change of the code address
  *
  * In a position-independent program, the address of the first function may be missing in the
  * header. It is then in a relocation, or it is the start of .text.

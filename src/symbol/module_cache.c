@@ -2,8 +2,8 @@
 /*
  * module_cache: opens a file by the process's mapping (/proc/PID/map_files), which works even if
  * the path has changed, else by the path in the process's file system (/proc/PID/root), else by the
- * path in the recorder's. A path may lead to another file by now: build id, or device and inode,
- * must match the mapping.
+ * path in the recorder's file system. A path may lead to another file by now: build id, or device
+ * and inode, must match the mapping.
  */
 #include "symbol/module_cache.h"
 

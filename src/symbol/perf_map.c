@@ -322,8 +322,9 @@ static void sort_symbols(struct perf_map *m)
 }
 
 /*
- * Returns when a symbol that replaces the first one becomes valid. If both appeared in the same
- * read, the mapping's change between the reads may belong to the first symbol.
+ * Returns when symbol s, which replaces the first one, becomes valid: when the mapping changed
+ * between the previous read and the read that found s, or else at the time of the read that found
+ * s. If the same read found both symbols, the beginning of the mapping may belong to the first one.
  */
 static uint64_t begin_of(const struct symbol *s, const struct symbol *first,
 			 const struct perf_map_mapping *in)

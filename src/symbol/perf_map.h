@@ -48,9 +48,9 @@ struct perf_map_hit {
 
 /*
  * Finds the name of the code at addr at ts_ns. The first symbol at an address is valid as long as
- * the mapping. A later symbol is valid from the time of its jitdump record on; a symbol from a
- * line, from the mapping's change between the last two reads, if there was one, or from the read
- * that found the line.
+ * the mapping. A later symbol from a jitdump is valid from the time of its record on. A later
+ * symbol from a line is valid from the mapping's change between the last two reads on or, without
+ * such a change, from the read that found the line on.
  */
 bool perf_map_find(struct perf_map *m, uint64_t addr, uint64_t ts_ns,
 		   const struct perf_map_mapping *in, struct perf_map_hit *ret);

@@ -812,7 +812,8 @@ void trace_finalize_blocks(struct trace *t)
 	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
-		if (m[i].late_ns == late) /* set before a refresh, as for all earlier blocks */
+		/* this block and all earlier blocks got late_ns before a refresh */
+		if (m[i].late_ns == late)
 			break;
 		m[i].late_ns = late;
 	}

@@ -40,8 +40,8 @@ void overhead_free(struct overhead *o);
 int overhead_look(struct overhead *o);
 
 /*
- * Removes a slice's records inside gaps, and adds the gaps to the slice, limited to its time; valid
- * until the next call. Call this before the slice is counted and encoded. -ENOMEM.
+ * Removes a slice's records inside gaps, and adds the gaps, clipped to the slice, to the slice; the
+ * gaps are valid until the next call. Call this before the slice is counted and encoded. -ENOMEM.
  */
 int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt,
 		   struct block_slice *slice);
@@ -152,7 +152,7 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
  * Selects sources among `on` to turn off, the most expensive first, until the others cost at most
  * limit_ppm. Returns the number of selected sources. SOURCE_TASK is never selected, SOURCE_SWITCH
  * only if each other source has less than a twentieth of the cost. The others may still cost too
- * much if turning off any of them would save less than that.
+ * much if turning off any of them would save less than a twentieth of the cost.
  */
 unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
 			     unsigned int off[SOURCE_CNT]);
