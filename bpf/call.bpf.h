@@ -51,7 +51,10 @@ struct call {
 #define CALL_ARG3(regs) ((regs)->user_regs.regs[3])
 #endif
 
-/* c: this CPU's counters, whose regs_offset saves the call of a helper; may be NULL. */
+/*
+ * Returns the user registers of a task. c: this CPU's counters, or NULL. If they have regs_offset,
+ * no helper is called.
+ */
 static __always_inline struct pt_regs *call_regs(const struct wire_counters *c,
 						 struct task_struct *task)
 {

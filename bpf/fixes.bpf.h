@@ -238,9 +238,9 @@ static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *r
 }
 
 /*
- * Returns how long a task that leaves its CPU has had it, by the run queue's clock; 0: unknown, or
- * the idle task, for which the kernel keeps no such time. The clock was read when the scheduler
- * began this switch, or at the wake-up that led to it.
+ * Returns how long the task that leaves the CPU has had the CPU, by the run queue's clock; 0:
+ * unknown, or the idle task, for which the kernel keeps no such time. The clock was read when the
+ * scheduler began this switch, or at the wake-up that led to it.
  */
 static __always_inline __u64 fix_stay_ns(struct rq *rq, struct task_struct *task)
 {

@@ -18,7 +18,7 @@ struct heap_call {
 	__u64 bytes;
 	__u64 old_addr;		/* realloc: the object to free */
 	__u64 call_site;
-	/* posix_memalign: where the caller wants the result; 0: the function returns it */
+	/* posix_memalign: address at which the function stores the result; 0: returns the result */
 	__u64 result_at;
 	__u64 sp;		/* stack pointer at the entry */
 	__u32 depth;

@@ -128,10 +128,8 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	 * of names
 	 */
 	len = *(volatile typeof(p->len) *)&p->len;
+	/* no name: a root directory, or the inode of a device, whose only entry is a root */
 	if (!len)
-		/*
-		 * no name: a root directory, or the inode of a device, whose only entry is a root
-		 */
 		return;
 	p->hdr.tid = tid;
 	p->hdr.flags = flags;

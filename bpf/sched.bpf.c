@@ -409,8 +409,8 @@ int sched_wake_new(u64 *ctx)
 }
 
 /*
- * A thread moves from one CPU's run queue to another's: because it wakes up there, the balancer
- * moves it, or its affinity changes. The queue is locked.
+ * A thread moves from one CPU's run queue to another's: because the thread wakes up on the other
+ * CPU, the balancer moves it, or its affinity changes. The queue is locked.
  */
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate(u64 *ctx)

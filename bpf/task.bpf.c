@@ -53,8 +53,8 @@ static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
 }
 
 /*
- * Returns the id of the task's version 2 group. If it is the root, the CPU controller may have a
- * separate version 1 hierarchy: returns the id of the task's group there.
+ * Returns the id of the task's version 2 group. If this group is the root, the CPU controller may
+ * have a separate version 1 hierarchy: then returns the id of the task's group in that hierarchy.
  */
 static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 {
@@ -185,7 +185,9 @@ int task_exec(u64 *ctx)
 			args_len = WIRE_ARGS_MAX;
 			r->args_cut = 1;
 		}
-		/* exec has just written these pages: a read that may not fault finds them */
+		/*
+		 * exec has just written these pages, so they are present: no page fault is needed
+		 */
 		if (args_len &&
 		    bpf_probe_read_user(r->strings + (file_len & (2 * WIRE_FILE_MAX - 1)), args_len,
 					(void *)start))

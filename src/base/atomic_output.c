@@ -24,7 +24,7 @@
 
 /*
  * path_parent: opens the components of a path one by one, without following symbolic links. A link
- * is checked and read through the same descriptor, so it cannot change between the two.
+ * is checked and read through the same descriptor, so it cannot change between check and read.
  */
 
 #define LINKS_MAX 40

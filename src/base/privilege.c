@@ -156,8 +156,9 @@ bool privilege_is_global(void)
 	unsigned long long inside = 0, outside = 1, cnt = 0;
 	FILE *f = fopen("/proc/self/uid_map", "re");
 
+	/* without /proc assume the initial namespace: if this is wrong, the kernel refuses later */
 	if (!f)
-		return true;	/* no /proc: if this is wrong, the kernel refuses later */
+		return true;
 	if (fscanf(f, "%llu %llu %llu", &inside, &outside, &cnt) != 3)
 		cnt = 0;
 	fclose(f);

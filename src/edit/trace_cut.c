@@ -176,7 +176,10 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	return 0;
 }
 
-/* Returns true if the block's keyframe is certain: this and later blocks have no earlier events. */
+/*
+ * Returns true if the block's keyframe is certain: neither this block nor a later one has events
+ * from before this block's slice.
+ */
 static bool is_keyframe_sure(const struct trace *t, size_t i)
 {
 	const struct trace_block *b = trace_block_at(t, i);
@@ -566,8 +569,8 @@ static int cut_put_block(struct cut *c, size_t i, struct err *e)
 /* ---- state before the window ---- */
 
 /*
- * Finds the thread on each CPU. If it is unknown, but any block has a known thread on the CPU, uses
- * idle.
+ * Finds the thread on each CPU. If the thread is unknown, but any block has a known thread on the
+ * CPU, uses idle.
  */
 static void find_cpus(const struct cut *c, uint32_t *owners)
 {

@@ -44,11 +44,11 @@ struct trace_process {
 
 /* Scheduling parameters of a thread. */
 struct trace_sched {
-	uint32_t policy1;		/* 1 + SCHED_*; 0: unknown, as are the others */
+	uint32_t policy1;		/* 1 + SCHED_*; 0: all fields are unknown */
 	uint32_t static_prio;		/* 120 + nice value */
 	uint32_t rt_priority;
 	uint32_t cpu_cnt;		/* number of online CPUs that it may use */
-	uint64_t cpus;	/* mask of these; 0: unknown, because a CPU number is above 63 */
+	uint64_t cpus;	/* mask of these CPUs; 0: unknown, because a CPU number is above 63 */
 };
 
 struct trace_thread {
@@ -66,7 +66,7 @@ struct trace_thread {
 	uint64_t start_ns, end_ns;
 	/* the thread's CPU time by the scheduler, at its snapshot row */
 	uint64_t sum_exec_start_ns;
-	uint64_t sum_exec_end_ns; /* the same at its exit or in the end snapshot; 0: unknown */
+	uint64_t sum_exec_end_ns; /* CPU time at its exit or in the end snapshot; 0: unknown */
 	const char *comm;
 	struct trace_sched sched;	/* the last one */
 };

@@ -28,7 +28,7 @@ struct heap {
 
 /* A thread in the simulation. */
 struct sim_thread {
-	uint32_t piece;		/* 1 + place of its current piece; 0: it has ended */
+	uint32_t piece;		/* 1 + place of its current piece; 0: the thread has ended */
 	uint32_t edge;		/* index in edges, of its piece on a CPU */
 	/*
 	 * beginning of this piece, plus its interruptions; while interrupted: the time that it ran
@@ -160,9 +160,9 @@ static bool has_cpu_at(const struct replay *r, uint32_t piece, uint64_t at_ns)
 }
 
 /*
- * If an interrupt woke the waker of sleep p during p, it did so on behalf of p. For example, a
- * kernel worker finishes a request that the sleeping thread waits for. The waker's own sleep then
- * ends a fixed time after the beginning of p, instead of keeping its length.
+ * An interrupt that wakes the waker of sleep p during p is assumed to do so because of p: for
+ * example, a kernel worker finishes a request that the sleeping thread waits for. The waker's own
+ * sleep then ends a fixed time after the beginning of p, instead of keeping its length.
  */
 static void link_served(struct replay *r, const struct replay_piece *p)
 {
@@ -651,7 +651,8 @@ static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 	leave_cpu(r, longest);
 	t->is_interrupted = t->has_waited = true;
 	t->instant = 0;
-	t->began_ns = now_ns - t->began_ns;	/* the time that it ran, until it has a CPU again */
+	/* ns that the piece has run, until the thread has a CPU again */
+	t->began_ns = now_ns - t->began_ns;
 	longest = r->pieces[t->piece - 1].next - 1;
 	return make_ready(r, r->pieces[longest].thread, now_ns,
 			  r->pieces[longest].to_ns - r->pieces[longest].from_ns);

@@ -439,8 +439,8 @@ static int parts_begin(struct rq_entry *x)
 		return -ENOMEM;
 	x->parts[0] = part_of_request(&x->r);
 	/*
-	 * Its pages are known from the volume above, or else from the issue, if this part is then
-	 * still the first.
+	 * The pages of this part are known from the volume above, or else from the issue, if the
+	 * part is then still the first.
 	 */
 	if (x->r.below < 2)
 		x->parts[0].pages = EVENT_PAGES_KERNEL;
@@ -743,7 +743,7 @@ static int on_complete(struct request_track *b, struct rq_entry *x, const struct
 				x->state = RQ_FREE;	/* a flush sequence has only one end */
 			return 0;
 		}
-		/* it was in flight before the recording, or its start was lost */
+		/* the request was in flight before the recording, or its start was lost */
 		ret = begin_life(b, x, ev);
 		if (ret < 0)
 			return ret;

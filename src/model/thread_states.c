@@ -35,7 +35,7 @@ struct thread {
 	uint64_t off_ns;	/* when it left its CPU */
 	uint64_t woken_ns;
 	uint64_t seen_ns;	/* the thread ran unseen before this */
-	/* when it had block requests in flight; disk_to_ns UINT64_MAX: it still has */
+	/* time with its block requests in flight; disk_to_ns UINT64_MAX: until now */
 	uint64_t disk_from_ns, disk_to_ns;
 	uint64_t disk_ns;	/* disk time of this sleep that is reported */
 	uint64_t end_ns;	/* UINT64_MAX: alive */
@@ -285,8 +285,8 @@ static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns,
 }
 
 /*
- * Called before each event of the thread, for an event at or after the thread's end: if the thread
- * had its CPU at its end, it has yet to leave the CPU; otherwise events were lost, and a new life
+ * Prepares the thread for an event. If the event is at or after the thread's end: if the thread had
+ * a CPU at its end, it has yet to leave this CPU; otherwise events were lost, and a new life
  * begins.
  */
 static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
@@ -380,8 +380,8 @@ static void wake_early(struct thread *t)
 }
 
 /*
- * Returns whether the thread waits for a CPU, asleep or ready. False: it has a CPU, or may have had
- * one from the beginning.
+ * Returns whether the thread is off the CPUs, asleep or ready. False: it has a CPU, or may have had
+ * a CPU since its life began.
  */
 static bool is_waiting(const struct thread *t)
 {

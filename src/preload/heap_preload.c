@@ -566,7 +566,7 @@ static __attribute__((constructor)) void begin(void)
 	if (!begin_process())
 		return;
 	if (sample_mean)
-		begin_thread(0);	/* at this point, because vfork() changes the tid */
+		begin_thread(0);	/* do this now, because a later vfork() changes the tid */
 	else
 		time_events();
 	if (!was_called) {
@@ -652,7 +652,7 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
 	if (is_guest)
 		write_record(slot + 1 + slots, HEAP_SHARE_LEAVE, "", 0, 0, when);
-	/* measure the time of one in 64 stacks: measuring is cheap, too */
+	/* measure only one in 64 stacks, so that measuring costs little */
 	if (mine.stacks++ % 64 == 63) {
 		took = now(false).at - when.at;
 		if (took < HEAP_SHARE_TOOK_MAX) {
@@ -700,7 +700,7 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 
 /*
  * The uncommon parts of malloc and free, in separate functions, so that a call that is not a sample
- * needs no frame. They are reached by jumps: their frame is that of the called function.
+ * needs no frame. malloc and free jump to them, so they have the frame of malloc or free.
  */
 static __attribute__((noinline)) void *malloc_rest(size_t bytes, uint64_t caller)
 {

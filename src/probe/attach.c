@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * attach: see attach.h. The kernel runs the programs of a tracepoint in the order of attaching. A
- * second program without a first one before it would send every event: second programs are attached
- * after first programs, and detached before them.
+ * second program without a first one before it would send every event. Therefore second programs
+ * are attached after first programs, and detached before them.
  */
 #include "probe/attach.h"
 

@@ -572,8 +572,8 @@ int probe_add_target(struct probe *p, uint32_t pid)
 }
 
 /*
- * Attaches programs. Existing threads get storage after the program is attached that allocates it
- * for new threads.
+ * Attaches programs, and then allocates the storage of existing threads: one of the programs
+ * allocates that of new threads.
  */
 static int attach(struct probe *p, uint32_t sources, struct err *e)
 {

@@ -160,7 +160,7 @@ const char *probe_library_version(void);
 
 /*
  * own_pids: translates process ids from the recorder's pid namespace to the initial namespace,
- * whose ids BPF programs see. The same number is another process there. Threads: one.
+ * whose ids BPF programs see. In that namespace, the same number is another process. Threads: one.
  */
 /* Returns true if the caller's pid namespace is not the initial one. */
 bool own_pids_are_other(void);

@@ -61,8 +61,8 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 	if (p->copy)
 		return source_has_seconds(k);
 	/*
-	 * on real-time kernels a soft interrupt can be preempted by other tasks: it does not
-	 * interrupt a task
+	 * on real-time kernels a soft interrupt runs in a task, which other tasks can preempt: it
+	 * does not interrupt a task
 	 */
 	if (p->hook == WIRE_SOFTIRQ_ENTRY || p->hook == WIRE_SOFTIRQ_EXIT)
 		return !is_realtime();

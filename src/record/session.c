@@ -296,7 +296,8 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 					       { .fd = s->launch ? launch_fd(s->launch) : -1,
 						 .events = POLLIN } };
 	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
-	bool has_list = false;	/* the command's mappings were read: it may exit soon */
+	/* the command's mappings were read, because the command may exit soon */
+	bool has_list = false;
 	int err = 0;
 
 	sampler_stats_begin(s->sampler, s->overhead);

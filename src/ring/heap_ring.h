@@ -52,7 +52,7 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
 /*
  * Returns the number of processes that call another malloc than the library's, which the library
- * cannot record. *ret_pid: pid of the last one, as it reported it.
+ * cannot record. *ret_pid: pid of the last such process, as the process reported it.
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
 /* Numbers of cases that the library could not record, as reported by an honest workload. */

@@ -100,8 +100,8 @@ struct ring_group {
 /*
  * A BPF ring buffer (kernel/bpf/ringbuf.c) has a page with the consumer's position, which user
  * space writes, a page with the producer's position, and the data, mapped twice in a row so that no
- * record wraps around. This file maps it itself because libbpf's ring_buffer hides the positions:
- * they show how full a ring is, and whether all records before a time have been read.
+ * record wraps around. This file maps it itself because libbpf's ring_buffer hides the positions.
+ * The positions show how full a ring is, and whether all records before a time have been read.
  */
 static int map_ring(struct reader *r, int fd)
 {

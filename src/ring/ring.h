@@ -96,9 +96,9 @@ void ring_group_free(struct ring_group *g);
 void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
 
 /*
- * Requests all readers to end their slices at cut_ns, which must be in the future, too. Only one
- * cut may be pending. With config.flush, returns after cut_ns, when all records before it are in
- * the rings. Returns 0, or the error of flush.
+ * Requests all readers to end their slices at cut_ns, which must be in the future. Only one cut may
+ * be pending. With config.flush, returns after cut_ns, when all records before it are in the rings.
+ * Returns 0, or the error of flush.
  */
 int ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 

@@ -319,7 +319,7 @@ static int copy_block(void *ctx, uint64_t offset, struct block_meta *meta)
 	return r < 0 ? r : store_writer_append(c->w, c->buf, bytes, 0, c->e);
 }
 
-/* Ignores invalid blocks; they may still be being written. */
+/* Ignores invalid blocks: the recorder may still be writing them. */
 static int skip_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *reason)
 {
 	return 0;

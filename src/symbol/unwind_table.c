@@ -419,8 +419,8 @@ static enum step leave_by_frame_pointer(const struct machine *m, struct frame *t
 }
 
 /*
- * Unwinds a function of a Go program. Unless its frame is empty, it has saved the caller's frame
- * pointer below the return address.
+ * Unwinds a function of a Go program. Unless its frame is empty, the function has saved the
+ * caller's frame pointer below the return address.
  */
 static enum step leave_by_go(const struct machine *m, const struct unwind_table *t, uint64_t addr,
 			     const struct go_function *f, struct frame *to)
@@ -444,7 +444,7 @@ static enum step leave_by_go(const struct machine *m, const struct unwind_table 
 }
 
 /*
- * Unwinds code that was generated at run time. It has frame pointers, or is a trampoline of
+ * Unwinds code that was generated at run time. Such code has frame pointers, or is a trampoline of
  * CPython, which moves the stack pointer by 8 bytes and changes no other register
  * (Python/asm_trampoline.S, x86-64). The caller of a trampoline is in a file with a table.
  */

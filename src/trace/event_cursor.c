@@ -502,7 +502,10 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 	}
 }
 
-/* Keeps a run as number *left if it has more rows, else drops it, and its block if it is empty. */
+/*
+ * Keeps a run as number *left if it has more rows; else drops the run, and its block if no run is
+ * left.
+ */
 static void keep_run(struct event_cursor *c, const struct cursor_run *r, size_t *left)
 {
 	if (r->row < r->end)

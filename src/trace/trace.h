@@ -308,7 +308,7 @@ int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size
 /*
  * Passes on all events before to_ns that were not passed on yet, as ranges of rows [row, end) of
  * one CPU and kind, in order of time; the ranges are not in order. This avoids sorting. Do not use
- * it together with event_cursor_next(). each() returns 0 or -errno. 0 or -errno.
+ * it together with event_cursor_next(). each() and this function return 0 or -errno.
  */
 struct kind_columns;
 typedef int (*event_cursor_range)(void *ctx, const struct kind_columns *k, uint32_t row,

@@ -270,7 +270,8 @@ static void sum_tally(struct block_writer *w)
 
 /*
  * Adds the last switches of dead threads for execs by threads other than the leader. Such an exec
- * exchanges the tids of two threads, and the last switch of the dead thread shows when.
+ * exchanges the tids of two threads, and the last switch of the dead thread shows when this
+ * happened.
  */
 static int add_last_switches(struct block_writer *w, const struct block_slice *s)
 {

@@ -126,7 +126,7 @@ struct block_writer {
 	uint64_t number;		/* number of the block being made */
 	uint64_t epoch; /* number of the attempt, so that marks of failed attempts are ignored */
 	bool force_keyframe;			/* the next block lists every task */
-	uint64_t keyframe_epoch;		/* epoch of the last such block */
+	uint64_t keyframe_epoch;		/* epoch of the last block that lists every task */
 	uint64_t start_ns;		/* from_ns of the first block */
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;

@@ -411,8 +411,8 @@ static void leave_name(struct state *st, const struct process_memory *p)
 }
 
 /*
- * Moves the memory of a process to its current name, where it does not count as growth. 0 or
- * -ENOMEM.
+ * Moves the memory of a process to its current name. For that name, the moved bytes are not growth.
+ * 0 or -ENOMEM.
  */
 static int set_name(const struct trigger_set *s, struct state *st, uint32_t pid,
 		    struct process_memory *p, bool is_new)
@@ -441,7 +441,10 @@ static void drop_memory(struct state *st, uint32_t pid)
 	free(p);
 }
 
-/* is_born: a process with this pid was just created. NULL: out of memory. */
+/*
+ * Returns the memory of process pid; adds it if it is unknown. is_born: the process was just
+ * created, so an entry with this pid is of an older process. NULL: out of memory.
+ */
 static struct process_memory *memory_of(const struct trigger_set *s, struct state *st, uint32_t pid,
 					bool is_born)
 {

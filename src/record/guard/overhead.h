@@ -111,7 +111,8 @@ int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct tra
 struct budget {
 	uint64_t budget_ppm;		/* millionths of the machine's CPU time */
 	uint32_t on;			/* mask of SOURCE_BIT */
-	unsigned int off[SOURCE_CNT], off_cnt; /* in the order in which they were turned off */
+	/* sources that are off, in the order in which they were turned off */
+	unsigned int off[SOURCE_CNT], off_cnt;
 	uint64_t now_ns;		/* sum of the periods */
 	uint64_t on_ns[SOURCE_CNT]; /* when the source was last turned on; 0: it was never off */
 	uint64_t hold_ns[SOURCE_CNT];

@@ -55,7 +55,7 @@ struct sampler {
 	struct usage at_start, at_begin, at_end;
 	uint64_t bytes_written, rss_max_bytes;
 
-	const struct helper *stats_helper; /* without a process in it, statistics are unavailable */
+	const struct helper *stats_helper; /* if it has no process, statistics are unavailable */
 	struct {
 		int pid;
 		uint64_t cpu_ns;

@@ -14,8 +14,8 @@ struct block_slice;
 struct sampler;
 
 /*
- * stats_helper: without a helper process, programs have no run times. feeds: those that the rings
- * include. The caller keeps all arguments, except the array of feeds.
+ * stats_helper: without a helper process, programs have no run times. feeds: the feeds among the
+ * rings. The caller keeps all arguments, except the array of feeds.
  */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper,

@@ -129,8 +129,8 @@ static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 }
 
 /*
- * Adds a task, whose since_ns is set, to the list and to the chain of its id. *ret_ended: the task
- * that ends thereby, or NULL. 0 or -ENOMEM.
+ * Adds a task, whose since_ns is set, to the list and to the chain of its id. *ret_ended: the older
+ * task, which this ends, or NULL. 0 or -ENOMEM.
  */
 static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t key,
 		      struct task_life *l, struct task_life **ret_ended)
@@ -746,8 +746,8 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 }
 
 /*
- * Stores the time of the last switch away from a dead thread. Such switches are passed only for an
- * exec_takes_over().
+ * Stores the time of the last switch away from a dead thread. The caller passes such a switch only
+ * if exec_takes_over() needs it.
  */
 static void note_left(struct task_table *id, const struct wire_hdr *h)
 {
