@@ -833,7 +833,10 @@ static int put_blocks(struct cut *c, struct err *e)
 			       "cut out",
 			       trace_path(c->t));
 	clip_slice(c);
-	/* a trace that was itself cut has a block of state before its window */
+	/*
+	 * c->first && left_out_cnt: block 0 of a trace that was itself cut is the state before its
+	 * window
+	 */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
 		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out_cnt);
 	return c->is_part || c->left_out_cnt ? write_blocks(c, e) : copy_blocks(c, e);

@@ -254,8 +254,8 @@ struct trace_site {
 	uint64_t addr;
 	uint64_t from_ns;		/* when the mapping appeared; 0: unknown */
 	/*
-	 * offset of addr in the function or variable; without symbol: addr in the ELF file, 0:
-	 * unknown
+	 * offset of addr in the function or variable. Without a symbol: address of addr in the ELF
+	 * file, 0: unknown.
 	 */
 	uint64_t symbol_offset;
 	uint64_t module_offset;		/* offset of addr in the file */

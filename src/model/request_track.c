@@ -688,7 +688,10 @@ static int on_bio_queue(struct request_track *b, struct rq_entry *x, const struc
 
 	if (ret < 0)
 		return ret;
-	/* No start_ns: not every kernel reports the end of a chained bio. */
+	/*
+	 * start_ns remains 0, so that a missing end is no loss: not every kernel reports the end of
+	 * a chained bio
+	 */
 	x->r.insert_ns = ev->ts_ns;
 	x->state = RQ_QUEUED;
 	b->recent[b->recent_at++ & (RECENT_CNT - 1)] = (uint32_t)(x - b->entries);

@@ -450,7 +450,7 @@ void session_end_flight(struct session *s)
 {
 	struct flight_recorder *w = s->flight;
 
-	s->flight = NULL;	/* a signal may request a snapshot at any time */
+	s->flight = NULL;	/* clear this first: a signal may request a snapshot at any time */
 	flight_recorder_free(w);
 }
 

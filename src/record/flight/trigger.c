@@ -703,7 +703,10 @@ static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_
 	for (size_t i = 0; i < s->cnt && !err; i++) {
 		const struct trigger *t = &s->states[i].t;
 
-		/* the trigger fired for the open request, after an earlier slice */
+		/*
+		 * skip a request for which the trigger fired after an earlier slice, when the
+		 * request was open
+		 */
 		if (t->kind != TRIGGER_IO_LATENCY || ns <= t->value ||
 		    (s->fed_to_ns > queued_ns && s->fed_to_ns - queued_ns > t->value))
 			continue;
@@ -810,7 +813,10 @@ static int span_slow(struct trigger_set *s, const struct span_request *r, uint64
 	for (size_t i = 0; i < s->cnt && !err && at_ns > r->begin_ns; i++) {
 		const struct trigger *t = &s->states[i].t;
 
-		/* the trigger fired for the open request, after an earlier slice */
+		/*
+		 * skip a request for which the trigger fired after an earlier slice, when the
+		 * request was open
+		 */
 		if (t->kind != TRIGGER_REQUEST || ns <= t->value ||
 		    (s->fed_to_ns > r->begin_ns && s->fed_to_ns - r->begin_ns > t->value) ||
 		    (strcmp(t->name, name) && fnmatch(t->name, name, 0)))

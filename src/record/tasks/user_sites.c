@@ -719,7 +719,9 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses a line of /proc/PID/maps. False: the mapping does not have the permission, a letter. */
+/*
+ * Parses a line of /proc/PID/maps. permission: a letter. False: the mapping lacks the permission.
+ */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
