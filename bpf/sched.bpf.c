@@ -221,7 +221,8 @@ static __always_inline void look_for_freezer(struct task_struct *prev, __u32 sta
 								  freezer_cgrp_id) *
 						      sizeof(css));
 	for (int i = 0; i < GROUPS_MAX && css; i++) {
-		struct freezer *freezer = (void *)css;	/* css is its first member */
+		/* css is the first member of struct freezer */
+		struct freezer *freezer = (void *)css;
 
 		group = BPF_CORE_READ(css, cgroup);
 		if (is_v2 ? BPF_CORE_READ(group, freezer.freeze) :

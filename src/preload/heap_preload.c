@@ -262,7 +262,10 @@ static bool begin_process(void)
 	if (state == OFF || (state == UNTRIED && !environ))
 		return false;
 	if (state != OPEN) {
-		/* another thread or a signal handler called during the opening */
+		/*
+		 * another thread is opening the memory, or this is a signal handler during the
+		 * opening
+		 */
 		if (!__atomic_compare_exchange_n(&state, &was, OPENING, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			return false;

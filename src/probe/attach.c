@@ -93,7 +93,7 @@ int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_
 		    !fetching)
 			in->imm = BPF_ADD;
 		if (in->code == (BPF_LD | BPF_IMM | BPF_DW))
-			i++;	/* skip its second half */
+			i++;	/* skip the second half of the instruction */
 	}
 	err = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);

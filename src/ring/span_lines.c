@@ -262,7 +262,7 @@ static void count_bad(struct span_lines *s, const char *line, size_t len)
 /* Receives a datagram. False: none is queued. */
 static bool receive(struct span_lines *s)
 {
-	/* without room for descriptors, which a writer might send */
+	/* no room for descriptors, which a writer might send */
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(struct timespec)) +

@@ -403,7 +403,7 @@ static int unlink_name(const struct store_writer *w, const char *name)
 /* Abandons the current file without a sync. */
 static void drop_file(struct store_writer *w)
 {
-	/* its descriptor may be queued for a sync */
+	/* wait first: the file's descriptor may be queued for a sync */
 	if (w->sync)
 		store_sync_wait(w->sync);
 	close_fd(w, w->fd);

@@ -889,7 +889,7 @@ bool go_table_frame_bytes(const struct go_table *g, const struct go_function *f,
 {
 	size_t at = g->frames + f->frames;
 	uint64_t pc = f->addr;
-	uint32_t change, step, bytes = UINT32_MAX; /* bytes: -1, the initial value of the changes */
+	uint32_t change, step, bytes = UINT32_MAX; /* bytes: the changes begin at -1 */
 
 	if (!f->frames || f->moves_stack)
 		return false;

@@ -439,7 +439,7 @@ static void step_on(struct overhead *o, unsigned int source)
 		gaps_close(&o->gaps, source_infos[source].name, clock_mono_ns());
 		return;
 	}
-	turn_off(&o->budget, source);	/* it stays off for a time */
+	turn_off(&o->budget, source);	/* the source stays off for a time */
 	notices_warn(o->notices, "%s cannot be turned on again: %s", source_infos[source].name,
 		     err_text(&e, err));
 }
