@@ -375,12 +375,15 @@ static __always_inline bool call_polls(struct pt_regs *regs, bool is_current)
 /*
  * Returns whether a futex call waits for a condition variable or a semaphore rather than for a
  * lock, judging by its arguments.
+ *
  * Value 0 means a condition variable of glibc before 2.41 or a semaphore: a lock of value 0 is
  * free, so no thread waits for it.
- * A condition variable of glibc 2.41 may have any value, but the call has CLOCK_REALTIME. So do
- * waits for a semaphore, and waits for locks, which are excluded by their values: 2 or 3,
- * FUTEX_WAITERS with the owner of a robust mutex, or the lowest bits 6 for readers of a lock that
- * prefers writers.
+ *
+ * A condition variable of glibc 2.41 may have any value, but its calls have CLOCK_REALTIME. Calls
+ * for semaphores and locks also have CLOCK_REALTIME. Those for locks are excluded by their values:
+ * 2 or 3, FUTEX_WAITERS with the owner of a robust mutex, or the lowest bits 6 for readers of a
+ * lock that prefers writers.
+ *
  * A wait with a short timeout may be one of many waits for a lock that is built from a condition
  * variable, such as Python's.
  */

@@ -122,12 +122,12 @@ typedef __s64 wire_s64;
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
 /*
  * Value of `object`:
- *   pipe, socket: inode number
- *   device: device number
- *   file or directory, or its lock: WIRE_OBJECT_FILE; 0 if the inode number is above 2^32
- *   anonymous file: WIRE_OBJECT_ANONYMOUS: the descriptor, and two letters of the kernel's
- *   name: e and f of "[eventfd]", e and p of "[eventpoll]"
- *   another lock of the kernel: lower 48 bits of the code address where the thread waits
+ *   - pipe, socket: inode number
+ *   - device: device number
+ *   - file or directory, or its lock: WIRE_OBJECT_FILE; 0 if the inode number is above 2^32
+ *   - anonymous file: WIRE_OBJECT_ANONYMOUS: the descriptor, and two letters of the kernel's
+ *     name: e and f of "[eventfd]", e and p of "[eventpoll]"
+ *   - another lock of the kernel: lower 48 bits of the code address where the thread waits
  */
 #define WIRE_OBJECT_FILE(ino, dev, generation)                                     \
 	((ino) >> 32 ? 0 : (ino) | (wire_u64)(((dev) >> 12 ^ (dev) ^ (generation) ^ \

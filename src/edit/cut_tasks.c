@@ -118,7 +118,8 @@ static int on_object(struct cut_filter *f, struct event *ev)
 
 	object_event_read(ev, f->pairs.page_bytes, &o);
 	mine = cut_filter_has_thread(f, o.utid);
-	if (o.family == OBJECT_HEAP)	/* an address belongs to one process only */
+	/* heap addresses belong to one process: no thread of another process can free the object */
+	if (o.family == OBJECT_HEAP)
 		return mine;
 	f->hit = o.is_alloc && mine;
 	o.is_alloc = f->hit;

@@ -284,9 +284,9 @@ struct trace_frame {
  * below. A reader ignores bytes after the fields that it supports, and missing fields at the end
  * are 0 or "": fields may be appended in later versions. Field types:
  *
- *   U(field) unsigned varint T(field) instant: zigzag varint of (field - from_ns of the block),
- *   modulo 2^64 S(field) string: varint length, the bytes, and a zero byte, which the length
- *   excludes
+ *   - U(field): unsigned varint
+ *   - T(field): instant: zigzag varint of (field - from_ns of the block), modulo 2^64
+ *   - S(field): string: varint length, the bytes, and a zero byte, which the length excludes
  *
  * Encoder and decoder use the same list.
  */

@@ -708,13 +708,12 @@ static int on_bio_complete(struct request_track *b, struct rq_entry *x, const st
 }
 
 /*
- * Returns whether a completion that belongs to no life is not the end of an unseen request: it ends
- * the flush sequence of a request that is already counted, or of data that is not a request. A
- * separate empty flush counts as a request. Kernels without a start event (before 6.5) remove
- * REQ_PREFLUSH and REQ_FUA from a write before its flush sequence: an empty flush is then an empty
- * write at sector 0, which those kernels count as a write, while the end of a flush sequence has
- * the sector of its data. If that sector is 0, too, the mark of the data as part of a flush
- * sequence decides.
+ * Returns whether to ignore a completion that belongs to no life: it ends the flush sequence of a
+ * counted request, or it is not the completion of a request. A separate empty flush counts as a
+ * request. Kernels without a start event (before 6.5) remove REQ_PREFLUSH and REQ_FUA from a write
+ * before its flush sequence. On these kernels, an empty flush is an empty write at sector 0, and
+ * counts as a write, while the end of a flush sequence has the sector of its data. If that sector
+ * is 0, too, the completion is ignored only if the data was marked as part of a flush sequence.
  */
 static bool is_tail(const struct rq_entry *x, const struct event *ev)
 {

@@ -32,8 +32,8 @@
 #define HEAP_CHUNK_RECORDS 448u
 
 /*
- * If threads may wait, a thread keeps a chunk of the first half. It returns a chunk of the second
- * half after each event, so that idle threads cannot own all chunks.
+ * If threads may wait for chunks (waits), a thread keeps a chunk of the first half, but returns a
+ * chunk of the second half after each event: idle threads cannot own all chunks.
  *
  * HEAP_SHARE_LEAVE: the thread writes no more to this chunk. HEAP_SHARE_REST: the remaining slots
  * of the chunk are unused. HEAP_SHARE_STACK + n: an allocation, followed by n slots with the frames
@@ -117,8 +117,8 @@ _Static_assert(sizeof(struct heap_share_head) == 136 + 4 * HEAP_CHUNKS_MAX &&
  * The bytes that a thread allocates form a line with random points on it, at exponentially
  * distributed distances with a mean of SIZE bytes. An allocation that contains a point is a sample:
  * an allocation of s bytes with the probability 1 - exp(-s / SIZE), independent of all others
- * (src/model/live_objects.h). The distribution is memoryless: a new distance is drawn after a
- * sample, after fork() and in a nested allocator.
+ * (src/model/live_objects.h). The distribution is memoryless, so a new distance may be drawn at any
+ * time: it is drawn after a sample, after fork() and in a nested allocator.
  *
  * The set of live samples is shared by all threads of a process and has no lock, so that signal
  * handlers and children of fork() may use it at any time. The hash of an address selects a row of

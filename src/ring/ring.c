@@ -402,7 +402,7 @@ static int sleep_ms(const struct reader *r)
 		return r->feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
-	if (due_ns <= now_ns)	/* wait until all records are in the rings */
+	if (due_ns <= now_ns)	/* wait 1 ms at a time until all records are in the rings */
 		return load(&g->flushed_gen) != load(&g->cut_gen);
 	return clock_poll_ms(now_ns, due_ns, 1000);
 }

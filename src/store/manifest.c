@@ -321,7 +321,7 @@ int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		/* an empty text causes the right error message */
+		/* not a regular file: reports the error for an empty text */
 		return manifest_parse_text(m, "", 0, e);
 	}
 	bytes = st.st_size < MANIFEST_MAX_BYTES ? (size_t)st.st_size : MANIFEST_MAX_BYTES;

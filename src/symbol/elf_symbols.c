@@ -904,9 +904,9 @@ bool go_table_frame_bytes(const struct go_table *g, const struct go_function *f,
 }
 
 /*
- * demangle: libiberty passes parts of a name to a callback, which cannot stop it: the callback
- * leaves with longjmp() when the buffer is full. In this mode libiberty allocates no memory, except
- * for one identifier of a Rust name with letters beyond ASCII.
+ * demangle: libiberty passes parts of a name to a callback, whose result cannot stop libiberty: the
+ * callback leaves with longjmp() when the buffer is full. In this mode libiberty allocates no
+ * memory, except for one identifier of a Rust name with letters beyond ASCII.
  *
  * libiberty's demanglers use stack space that grows with the name's length, at worst with its
  * square. Current versions refuse C++ names of more than 1024 bytes; older versions did not.

@@ -31,7 +31,7 @@
  * all rows. A part is unpacked when one of its rows is first read, which cannot fail, because it
  * needs neither the file nor more memory. `report cpu` of one second of 20 M events, 2,000 blocks
  * and 11,400 processes takes 50.4 M instructions and 14.7 MiB; 74.1 M and 16.2 MiB if a whole list
- * is unpacked. With 750 processes the two are equal.
+ * is unpacked. With 750 processes, both ways cost the same.
  *
  * The lists are valid if the chunk files have the same sizes and have not been changed since. In a
  * file that may have been changed or copied, every block's header must be the same; its CRC covers

@@ -536,7 +536,7 @@ static inline void note_switch(struct fill *f, struct kind_rows *k, uint32_t at,
  * the task that had the CPU before, so no counter of the kernel shows the missing switch. The time
  * from the previous switch to the start of the thread's stay belongs to the hidden task. If the
  * leaving thread is the idle task, its stay is unknown, and the time has no owner. In both cases
- * the times of other threads are right, so no loss is declared, except
+ * the times of other threads are right, so a loss is declared only
  *   - before this slice, if earlier blocks report the hidden task on the CPU;
  *   - if the stay is unknown.
  * A stay that began before the CPU's previous switch counts as unknown.

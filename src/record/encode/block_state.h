@@ -173,8 +173,8 @@ enum block_site {
  * Looks up a user-space address of an event of a process at ts_ns: code, or a lock, which may be a
  * variable. Each (process, address) is looked up once per block, or again if the mapping changes.
  * *ret_code is the same in every block: a hash of the file, its build id and the offset in the
- * file, or of the name of code without a file; 0: no known mapping. A caller without a known
- * mapping has no row.
+ * file, or of the name of code without a file; 0: no known mapping. An address of type
+ * BLOCK_SITE_CALLER has no row if it has no known mapping.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
 		   enum block_site what, uint64_t ts_ns, uint64_t *ret_code);
