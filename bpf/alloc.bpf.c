@@ -139,7 +139,7 @@ static __always_inline int send_kmalloc(u64 *ctx, __u32 hook, bool second)
 
 BOTH_PROGRAMS("kmalloc", kmalloc, send_kmalloc, WIRE_KMALLOC)
 
-/* Until 6.0; 11e9734bcb6a merged it into kmalloc. */
+/* This tracepoint exists until 6.0: 11e9734bcb6a merged it into kmalloc. */
 SEC("raw_tp/kmalloc_node")
 int kmalloc_node(u64 *ctx)
 {

@@ -122,7 +122,7 @@ static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cp
 			tl->cpus[i].doubt_ns = ts_ns;
 }
 
-/* utid has had cpu since since_ns: ends the earlier part, which belongs to owner. */
+/* Ends the CPU's piece at since_ns: it belongs to owner, and utid has had the CPU since then. */
 static int restore(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, uint32_t utid,
 		   uint64_t since_ns)
 {

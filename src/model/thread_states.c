@@ -465,7 +465,10 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 		return ret;
 	w = wait_until(s, t, ev->cpu, ev->ts_ns);
 	is_end = is_waiting(t);
-	/* it has just left a CPU, and only the timeline has its time on the CPU */
+	/*
+	 * unless the thread was known to run, it entered this CPU unseen: only the timeline has its
+	 * time there
+	 */
 	t->is_woken &= t->phase == THREAD_RUNNING;
 	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)

@@ -610,7 +610,7 @@ static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, ui
 	unsigned int cnt = 0;
 
 	frames[cnt++] = caller;
-	/* the first frame is that of this library's function */
+	/* fp begins at the frame of this library's function */
 	while (cnt < HEAP_SHARE_FRAMES && fp && !(fp % 8) && fp % page < page - 8) {
 		if (fp / page != asked && !is_readable(fp))
 			break;
