@@ -85,7 +85,8 @@ static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode 
 	if (!owner)
 		return false;
 	/*
-	 * If a bio was too large for one request, the owner of the first part is the second part.
+	 * If a bio was too large for one request, the first part's bi_private is the bio of the
+	 * rest.
 	 */
 	return pages_of_owner(owner, ret) ||
 	       pages_of_owner(BPF_CORE_READ(owner, bi_private), ret);
@@ -213,7 +214,8 @@ static __always_inline __u32 pages_waiter(struct bio *bio)
 	owner = BPF_CORE_READ(bio, bi_private);
 	pid = pages_waiter_of(owner);
 	/*
-	 * If a bio was too large for one request, the owner of the first part is the second part.
+	 * If a bio was too large for one request, the first part's bi_private is the bio of the
+	 * rest.
 	 */
 	return pid ? pid : pages_waiter_of(BPF_CORE_READ(owner, bi_private));
 }

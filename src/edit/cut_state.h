@@ -39,7 +39,7 @@ void cut_filter_free(struct cut_filter *f);
 bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid);
 bool cut_filter_has_thread(const struct cut_filter *f, uint64_t utid);
 
-/* Begins a block, whose keyframe sets the thread on each CPU. */
+/* Begins a block. Until the first switch of each CPU, a kept thread may be running on the CPU. */
 void cut_filter_begin_block(struct cut_filter *f);
 
 /*

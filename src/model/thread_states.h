@@ -90,7 +90,7 @@ struct thread_wait {
 /* A sleep that has ended. */
 struct thread_sleep {
 	uint32_t thread;
-	/* as passed to thread_states_wake(); an interrupt may have hit this thread */
+	/* as passed to thread_states_wake(); with is_irq, only the interrupted thread */
 	uint32_t waker;
 	uint64_t left_ns, end_ns;	/* left_ns 0: began before the trace; is_seen is true */
 	/* enum thread_state; THREAD_DISK: at least half of the sleep was a wait for a disk */

@@ -361,8 +361,7 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 		err = err_set(e, -ENOENT,
 			      "alloc.heap: no C library found to attach to; record without it");
 	/*
-	 * determine the libraries once for all programs: a call without its return is not an
-	 * allocation
+	 * determine the libraries once, so that calls and returns are probed in the same libraries
 	 */
 	if (!err && !a->heap_used)
 		a->heap_used = heap_find_used(files, cnt);

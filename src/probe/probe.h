@@ -40,8 +40,8 @@ struct probe_config {
 	 */
 	uint32_t copies;
 	bool of_all; /* record stacks and waits of all threads, not only of the target set */
-	/* alloc.heap: program with its own malloc, whose functions are probed; NULL: none */
 	const struct span_probes *span_probes;	/* --request; NULL: none */
+	/* alloc.heap: program with its own malloc, whose functions are probed; NULL: none */
 	const char *heap_program;
 	bool targets;		/* maintain the target set even if no program uses it */
 	bool only;		/* programs drop events outside the target set */

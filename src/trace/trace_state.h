@@ -80,8 +80,8 @@ struct trace {
 	struct trace_list rows[TRACE_LIST_CNT];	/* index: enum trace_list_id */
 	size_t sorted_reset_cnt;	/* number of leading memory resets that are sorted */
 	uint32_t unordered;	/* mask of 1 << list: rows not in order of their ends */
-	/* hook_stats: number of rows that are in the means, and of rows with an estimated cost */
 	struct hook_mean hook_means[256];	/* by hook, a byte */
+	/* hook_stats: number of rows that are in the means, and of rows with an estimated cost */
 	size_t hook_mean_cnt, hook_cost_cnt;
 	bool must_link;		/* some threads lack flags of their process */
 	bool has_orphans;	/* some threads belong to processes not loaded yet */
