@@ -175,7 +175,7 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 	if (ret < 0)
 		return NULL;
 	if (array_reserve(&b->entries, &b->cap, i + 1) < 0) {
-		/* the map now has an entry that b->entries lacks: do not use it again */
+		/* the map now has an entry that b->entries lacks: clear the map */
 		while (i-- > 0)
 			free(b->entries[i].parts);
 		hash_map_clear(&b->map);

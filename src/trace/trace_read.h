@@ -79,7 +79,7 @@ void trace_file_close(const struct trace *t, int fd);
  */
 enum trace_list_id {
 	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* sorted by trace_mm_resets_prepare() */
-	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; CHUNK_NAMES is empty */
+	TRACE_LIST_NAMES,	/* + enum trace_name_type, from 1; the list CHUNK_NAMES is unused */
 	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
 };
 

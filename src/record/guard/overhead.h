@@ -152,8 +152,8 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
 /*
  * Selects sources among `on` to turn off, the most expensive first, until the others cost at most
  * limit_ppm. Returns the number of selected sources. SOURCE_TASK is never selected, SOURCE_SWITCH
- * only if each other source has less than a twentieth of the cost. The others may still cost too
- * much if turning off any of them would save less than a twentieth of the cost.
+ * only if each other source has less than a twentieth of the cost. The others may still cost more
+ * than limit_ppm, because a source with less than a twentieth of the cost stays on.
  */
 unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
 			     unsigned int off[SOURCE_CNT]);
