@@ -310,8 +310,8 @@ static void set_signals(sigset_t *ret_ignored)
 		void (*handler)(int sig);
 	} handled[] = {
 		/*
-		 * These signals control a recording. They are handled even if the caller ignores
-		 * them: shells ignore SIGINT for background jobs.
+		 * Signals that control a recording are handled even if the caller ignores them:
+		 * shells ignore SIGINT for background jobs.
 		 */
 		{ SIGINT, on_stop },
 		{ SIGTERM, on_stop },
