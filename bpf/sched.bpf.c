@@ -186,7 +186,7 @@ static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 }
 
 #define TASK_INTERRUPTIBLE 0x1
-#define TASK_FROZEN 0x8000	/* the thread is in the freezer of version 1; since 6.1 */
+#define TASK_FROZEN 0x8000	/* frozen by the freezer of cgroup v1; since Linux 6.1 */
 #define FREEZER_SELF 2		/* CGROUP_FREEZING_SELF */
 #define GROUPS_MAX 16
 

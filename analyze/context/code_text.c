@@ -207,8 +207,8 @@ static void module_text(char *to, size_t size, const struct trace_frame *f,
 
 /*
  * Removes the interpreter's frames between two Python functions (functions with a named
- * trampoline): `between` has the frames since the last Python function, except those of the
- * interpreter, and replaces the frames in the output when the next Python function follows.
+ * trampoline). `between` collects the other frames since the last Python function. When the next
+ * Python function follows, `between` replaces everything that was written after the last one.
  */
 struct python {
 	size_t end;		/* length of out after the last Python function; 0: none yet */

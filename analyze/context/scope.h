@@ -161,8 +161,8 @@ void grouping_done(struct grouping *g);
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread, uint64_t ts_ns,
 			    uint64_t *end_ns);
 /*
- * Returns the group for figures of a whole process, such as RSS. By thread or thread name, this is
- * a group of its own.
+ * Returns the group for figures of a whole process, such as RSS. If threads or thread names are
+ * grouped, these figures have a group of their own, which contains no thread.
  */
 uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_ns,
 			     uint64_t *end_ns);

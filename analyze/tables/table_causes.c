@@ -317,7 +317,7 @@ static int functions_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Looks up, once per candidate, the name that ended most of the waits of a sum. */
+/* For a candidate that is a sum of waits: looks up, only once, which name ended most of them. */
 static int find_enders(struct causes *c, struct candidate *x)
 {
 	if (x->has_enders || !c->is_small)
@@ -487,8 +487,8 @@ static int name_object(const struct causes *c, struct sentence *s, const struct 
 /* ---- rules about candidates ---- */
 
 /*
- * Appends the thread that ended most of the candidate's waiting time and, for a lock, the kinds of
- * the path during the waits: ", held by audit (4711): disk 81 %, running 12 %".
+ * Appends the thread that ended most of the candidate's waiting time and, for a lock, how the path
+ * spent these waits (its steps by kind): ", held by audit (4711): disk 81 %, running 12 %".
  */
 static int name_holder(const struct causes *c, struct sentence *s, const struct candidate *x)
 {

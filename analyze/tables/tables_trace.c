@@ -289,7 +289,7 @@ static const char *const name_types[TRACE_NAME_TYPE_CNT] = {
 #undef X
 };
 
-/* Returns the i-th name of all types in sequence. */
+/* Returns the i-th name in the lists of all types, one list after the other. */
 static const struct trace_name *name_at(const struct analysis *a, size_t i, unsigned int *ret_type,
 					size_t *ret_cnt)
 {

@@ -463,7 +463,7 @@ static void put_sample(struct writer *w, const struct series *s, const char *suf
 	w->samples++;
 }
 
-/* Writes the samples of a histogram. sum: sums over all bins up to the one of the stamp. */
+/* Writes the samples of a histogram. sum: totals of all bins that end by timestamp `stamp`. */
 static void put_histogram(struct writer *w, const struct series *s, const uint64_t *sum,
 			  size_t stamp)
 {

@@ -65,8 +65,8 @@ struct render_options {
 	bool markdown; /* table: as Markdown; requires human */
 	bool wide; /* table: every column, with all decimals of instants */
 	/*
-	 * table: columns after the first are named after groups, and contain values of this column;
-	 * NULL: ordinary columns
+	 * table, with --wide-by: the name of a column; each group has a column of the table with
+	 * the group's values of it. NULL: ordinary columns
 	 */
 	const char *figure;
 	const char *scope; /* table: options for commands that show more; may be NULL */

@@ -46,9 +46,9 @@ struct replay {
 	uint32_t *last_of;	/* by thread: 1 + place of its last piece; 0: none */
 	/* by thread: 1 + place of its first piece; set by replay_prepare() */
 	uint32_t *first_of;
-	uint64_t *keep;		/* by place, as end_ns and is_bound: ns to keep */
-	uint64_t *end_ns;	/* ends in the last run */
-	bool *is_bound;		/* the piece is a sleep that its waker ended in the last run */
+	uint64_t *keep;		/* by place: ns of the piece that are not left out */
+	uint64_t *end_ns;	/* by place: end of the piece in the last run */
+	bool *is_bound;		/* by place: a sleep that its waker ended in the last run */
 	bool frees_cpus;	/* some time on a CPU is left out */
 	uint32_t *edges; /* places of sleeps, by the place of the waker's piece, then by end */
 	uint32_t *edge_of;	/* by place: its first index in edges; cnt + 1 elements */
@@ -705,7 +705,7 @@ static int run_scheduled(struct replay *r)
 	for (uint32_t i = 0; i < r->thread_cnt && !ret; i++) {
 		const struct replay_piece *p = &r->pieces[r->first_of[i] ? r->first_of[i] - 1 : 0];
 
-		/* a thread that will be created waits from time 0 on */
+		/* if it is created later, its first piece is a wait for that, from time 0 on */
 		if (r->first_of[i])
 			ret = wake_at(r, i, p->waker_piece ? 0 : p->from_ns);
 	}

@@ -216,7 +216,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Reports the time in the current phase before to_ns, or until the wake-up. */
+/* Reports the time in the current phase up to to_ns, or up to the wake-up if that is earlier. */
 static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 {
 	enum thread_state state = (enum thread_state)t->phase;
@@ -380,8 +380,8 @@ static void wake_early(struct thread *t)
 }
 
 /*
- * Returns whether the thread is off the CPUs, asleep or ready. False: it has a CPU, or may have had
- * a CPU since its life began.
+ * Returns whether the thread has no CPU: it is asleep or ready. False: it has one, or its state is
+ * unknown, as before the first event of its life or after thread_states_forget().
  */
 static bool is_waiting(const struct thread *t)
 {

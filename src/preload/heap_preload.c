@@ -124,7 +124,7 @@ static inline bool is_ready(void)
 
 /* ---- the shared memory ---- */
 
-/* The next slot of a thread without a chunk: past the end of a chunk. It is never written. */
+/* `slot` of a thread without a chunk: looks like the end of a chunk. Nothing is written there. */
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
 static const uint64_t unknown;

@@ -570,8 +570,8 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 /* ---- opening ---- */
 
 /*
- * Maximum number of files that are kept open. A recorder with a limit removes the oldest files
- * first.
+ * Maximum number of files that are kept open in case a recorder with a limit removes them. These
+ * are the oldest files, which it removes first.
  */
 #define HELD_MAX 256
 

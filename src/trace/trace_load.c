@@ -650,7 +650,7 @@ static uint64_t key_of(unsigned int list, const void *row)
 				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
 }
 
-/* Returns true if a list is in order. Marks the list as sorted: otherwise the caller sorts it. */
+/* Returns whether a list is in order; if not, the caller sorts it. Marks it as sorted anyway. */
 static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void *))
 {
 	const char *v = l->v;

@@ -364,7 +364,7 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 		row.sampled_ns = s->sampled_ns;
 		row.sampled_cnt = s->sampled_cnt[h];
 		add_cost(s, &row);
-		/* programs that reject events cost time in slices without statistics, too */
+		/* keep rows of programs that reject events: they cost time, even if not measured */
 		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt &&
 		    !hook_mean_filters(&s->means[h]))
 			continue;
