@@ -326,7 +326,10 @@ static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 	return (uint64_t)((double)off_ns * ((double)keep / (double)dur_ns));
 }
 
-/* Returns the replayed beginning of a piece. A thread that will be created waits from time 0 on. */
+/*
+ * Returns the replayed beginning of a piece. The first piece of a thread that another one creates
+ * is a wait for its creation, from time 0 on.
+ */
 static uint64_t begin_of(const struct replay *r, uint32_t place)
 {
 	const struct replay_piece *p = &r->pieces[place];
