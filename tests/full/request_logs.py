@@ -6,7 +6,10 @@ comparison of logs with traces.
 import http.client
 import http.server
 import itertools
+import os
+import sys
 import threading
+import time
 
 
 def serve(log):
