@@ -197,12 +197,14 @@ build=("${cc[@]}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--
 objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
 strip -o "$tmp/beside" "$tmp/with"
 cp "$tmp/beside" "$tmp/stripped"
+cp "$tmp/beside" "$tmp/twice"
 objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
 for p in moved gone1 gone2 gone3 gone4 gone5; do
 	cp "$tmp/with" "$tmp/$p"
 done
 recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c \
-	'for p in with beside stripped without changed moved gone1 gone2 gone3 gone4 gone5; do "$1/$p"; done' sh "$tmp"
+	'for p in with beside stripped twice twice without changed moved gone1 gone2 gone3 gone4 gone5; do "$1/$p"; done' \
+	sh "$tmp"
 "$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
 
 # from here on, changed is another program, moved is to be found below a directory, and the others are gone
@@ -245,6 +247,9 @@ ask()
 got=$(ask "" DEBUGINFOD_URLS=http://127.0.0.1:1)
 check "symbols: the view has the program's build id, and asks nobody" \
 	"grep -q '/stripped,$id,' <<<'$got' && [ ! -e '$tmp/asked' ]" "$got"
+check "symbols: an address of a file counts once, wherever processes have the file" \
+	"[ \"\$(grep '/twice,$id,' <<<'$got' | cut -d, -f3)\" = \"\$(grep '/stripped,$id,' <<<'$got' | cut -d, -f3)\" ] &&
+	[ \$(grep -c '/twice,$id,' <<<'$got') = 1 ]" "$got"
 got=$(ask --fetch)
 check "symbols: --fetch asks nobody unless a server is named" \
 	"[ -z '$got' ] && [ ! -e '$tmp/asked' ] && grep -q 'DEBUGINFOD_URLS names no server' '$tmp/err'" "$(cat "$tmp/err")"
