@@ -237,7 +237,7 @@ $(filter $(B)/analyze/tables/%.o $(B)/analyze/views/%.o $(B)/analyze/engine/sql_
 	| $(B)/table_columns.h
 
 $(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk $(EVENT_SRC) schema/sql_schema.awk \
-		schema/QUERIES.md
+		schema/QUERIES.md Makefile
 	$(call say,SCHEMA,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "cmd/sql_schema.h"' && echo 'const struct sql_schema_item sql_schema_items[] = {' && \
