@@ -51,8 +51,6 @@ cat >"$tmp/work.sh" <<-'END'
 	as() { key=$1; shift; sh -c "echo ${key}_pid=\$\$ >&3; exec \"\$@\"" sh "$@"; }
 	direct() { "$WORK/direct_io" "${@:2}" | sed "s/^/$1_/"; }
 	zero() { dd if=/dev/zero "$@" 2>/dev/null; }
-	# cold FILE: its pages are no longer in memory
-	cold() { dd "if=$1" iflag=nocache count=0 2>/dev/null; }
 
 	direct write "$write" write 1000 65536
 	direct read "$read" read 500 65536 4
@@ -79,7 +77,7 @@ cat >"$tmp/work.sh" <<-'END'
 	as sync2 sync -f .
 	as fsync dd if=/dev/zero of=four bs=64k count=32 conv=fsync 2>/dev/null
 	direct direct direct write 100 65536
-	for f in a 'sub dir/b' c old_name inner/bound "$deep/deep" cold; do cold "$f"; done
+	for f in a 'sub dir/b' c old_name inner/bound "$deep/deep" cold; do "$WORK/drop_pages" "$f"; done
 	as cold dd if=cold of=/dev/null bs=64k 2>/dev/null
 	as raw dd if=/dev/zero of="$raw" bs=64k count=64 2>/dev/null
 	as sync3 sync "$raw"
@@ -87,7 +85,7 @@ cat >"$tmp/work.sh" <<-'END'
 
 	as cat_a cat a >/dev/null & as cat_b cat 'sub dir/b' >/dev/null &
 	wait
-	cold 'sub dir/b'
+	"$WORK/drop_pages" 'sub dir/b'
 	as dio dd 'if=sub dir/b' of=/dev/null bs=64k iflag=direct 2>/dev/null
 	as mapped python3 -c '
 	import mmap, os
@@ -97,7 +95,7 @@ cat >"$tmp/work.sh" <<-'END'
 	as back dd if=/dev/zero of=buffered bs=64k count=64 conv=fsync 2>/dev/null
 	as big dd if=/dev/zero of=big bs=4M count=2 oflag=direct 2>/dev/null
 	cat old_name >/dev/null
-	mv old_name 'sub dir/new_name' && cold 'sub dir/new_name' && cat 'sub dir/new_name' >/dev/null
+	mv old_name 'sub dir/new_name' && "$WORK/drop_pages" 'sub dir/new_name' && cat 'sub dir/new_name' >/dev/null
 	zero of=first bs=64k count=16 conv=fsync; echo first_ino=$(stat -c %i first); rm first
 	zero of=second bs=64k count=32 conv=fsync; echo second_ino=$(stat -c %i second)
 	cat "$tmp/bound/bound" >/dev/null
