@@ -14,8 +14,8 @@
  *
  * For example, a command of 10 s whose thread A waited 4 s for lock L, while its holder B waited
  * 3 s for a disk: the path has 1 s of B running and 3 s of B waiting for the disk, both during A's
- * wait. The candidate (A, held, L) has 4 s: "A waited 4.00 s of 10.0 s (40 %) for lock L, held by B
- * (4711): disk 75 %, running 25 %".
+ * wait. The candidate (A, held, L) has 4 s: "A waited 4.00 s of the critical path (40 %) for lock
+ * L, held by B (4711): disk 75 %, running 25 %".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -446,7 +446,10 @@ static int name_command(struct causes *c, struct sentence *s, const char *view,
 	return ret;
 }
 
-/* Writes, for example, "make waited 2.24 s of 2.98 s (75 %) for a disk". */
+/*
+ * Writes, for example, "make waited 2.24 s of 2.98 s (75 %) for a disk", or of a candidate on the
+ * path "2.24 s of the critical path", because its threads may also have run or waited beside it.
+ */
 static void begin_sentence(const struct causes *c, struct sentence *s, const struct candidate *x,
 			   const char *what)
 {
@@ -466,8 +469,8 @@ static void begin_sentence(const struct causes *c, struct sentence *s, const str
 		return;
 	}
 	causes_append(s->answer, "%s %s %s of %s (%llu %%)%s%s", x->comm, p->verb, ns,
-		      duration(span, c->span_ns), (unsigned long long)(100 * x->ns / c->span_ns),
-		      *what ? " " : "", what);
+		      x->is_path ? "the critical path" : duration(span, c->span_ns),
+		      (unsigned long long)(100 * x->ns / c->span_ns), *what ? " " : "", what);
 }
 
 /* Appends the object or call that took at least half of a candidate's time: ": /var/lib/x". */

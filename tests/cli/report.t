@@ -783,7 +783,7 @@ $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n 's/^Cause 1: ebp
 # With a recorded command the summary is about its processes, and a line about the others. --machine shows everything.
 $ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1';
 > do ebpfrec report -i command.ebpfrec $o 2>/dev/null | sed -n '2p; /^CPU by/,/^$/p; $p'; done
-1> 1. make ran for 1.00 s of 4.00 s (25 %) on CPUs
+1> 1. make ran for 1.00 s of the critical path (25 %) on CPUs
 1> CPU by name
 1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1           1  200  1.50 s  37.5         1          1

@@ -78,8 +78,8 @@ UNIT_TEST(test_held)
 	leave(m.g, 85, 1, A, SLEEPING, NANOSLEEP, 0);
 	end(&m);
 	check(&m, "held", 1, 60 * MS,
-	      "shop waited 60.0 ms of 100 ms (60 %) for lock 7f33a0012000, held by audit (101): "
-	      "running 50 %, timer 50 %; removing it saves 60.0 ms of 100 ms",
+	      "shop waited 60.0 ms of the critical path (60 %) for lock 7f33a0012000, held by "
+	      "audit (101): running 50 %, timer 50 %; removing it saves 60.0 ms of 100 ms",
 	      "locks --comm shop");
 }
 
@@ -115,10 +115,12 @@ static void stopped(bool is_frozen, const char *answer)
 
 UNIT_TEST(test_stopped)
 {
-	stopped(false, "shop was stopped for 40.0 ms of 100 ms (40 %), until other (103) "
+	stopped(false,
+		"shop was stopped for 40.0 ms of the critical path (40 %), until other (103) "
 		"continued it; removing it saves 40.0 ms of 100 ms");
-	stopped(true, "shop was stopped for 40.0 ms of 100 ms (40 %) by the freezer of /group-77, "
-		"until other (103) continued it; removing it saves 40.0 ms of 100 ms");
+	stopped(true, "shop was stopped for 40.0 ms of the critical path (40 %) by the freezer of "
+		      "/group-77, until other (103) continued it; "
+		      "removing it saves 40.0 ms of 100 ms");
 }
 
 /* C waits for A's lock, while A runs, sleeps and loses its CPU: the lock is one of three causes. */
@@ -166,7 +168,9 @@ static void waited_for_cpu(int policy, int nice, unsigned int rt_priority, const
 	check(&m, "cpu", 1, 50 * MS, answer, "why --comm shop");
 }
 
-#define WAITED "shop waited 50.0 ms of 100 ms (50 %) for a CPU, the longest behind other (100 %); "
+#define WAITED                                                                                     \
+	"shop waited 50.0 ms of the critical path (50 %) for a CPU, the longest behind other "     \
+	"(100 %); "
 #define SAVES "removing it saves 50.0 ms of 100 ms"
 
 UNIT_TEST(test_cpu)
@@ -219,8 +223,8 @@ UNIT_TEST(test_rank_is_by_saving)
 	end(&m);
 	rows_want(m.a, 2, "SELECT rank FROM causes(0, 100000000, 1, 0) WHERE rule = 'cpu'");
 	check(&m, "held", 3, 57 * MS,
-	      "shop waited 57.0 ms of 100 ms (57 %) for lock 7f33a0012000, held by audit (101): "
-	      "timer 82 %, running 17 %; removing it saves at most 16.0 ms of 100 ms",
+	      "shop waited 57.0 ms of the critical path (57 %) for lock 7f33a0012000, held by "
+	      "audit (101): timer 82 %, running 17 %; removing it saves at most 16.0 ms of 100 ms",
 	      "locks --comm shop");
 }
 
@@ -263,7 +267,8 @@ UNIT_TEST(test_wait)
 	}
 	enter(m.g, 99, 0, B);
 	end(&m);
-	check(&m, "wait", 1, 55 * MS, "shop waited 55.0 ms of 100 ms (55 %) for timers: nanosleep",
+	check(&m, "wait", 1, 55 * MS,
+	      "shop waited 55.0 ms of the critical path (55 %) for timers: nanosleep",
 	      "why --comm shop");
 }
 
@@ -286,7 +291,8 @@ UNIT_TEST(test_running)
 	begin(&m);
 	enter(m.g, 0, 0, A);
 	end(&m);
-	check(&m, "running", 1, 100 * MS, "audit ran for 100 ms of 100 ms (100 %) on CPUs",
+	check(&m, "running", 1, 100 * MS,
+	      "audit ran for 100 ms of the critical path (100 %) on CPUs",
 	      "cpu --by thread --thread audit");
 }
 
