@@ -29,14 +29,6 @@ struct scan_memo {
 	size_t cnt;
 };
 
-static void drop_entries(struct scan_memo *m)
-{
-	while (m->cnt)
-		free(m->entries[--m->cnt].rows.cells);
-	strpool_free(m->texts);
-	m->texts = NULL;
-}
-
 struct scan_memo *scan_memo_new(void)
 {
 	return calloc(1, sizeof(struct scan_memo));
@@ -44,13 +36,15 @@ struct scan_memo *scan_memo_new(void)
 
 void scan_memo_clear(struct scan_memo *m)
 {
-	if (m)
-		drop_entries(m);
+	while (m && m->cnt)
+		free(m->entries[--m->cnt].rows.cells);
 }
 
 void scan_memo_free(struct scan_memo *m)
 {
 	scan_memo_clear(m);
+	if (m)
+		strpool_free(m->texts);
 	free(m);
 }
 

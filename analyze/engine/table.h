@@ -247,7 +247,10 @@ struct scan_memo;
 /* Returns NULL if memory is short; without a memo, no rows are kept. */
 struct scan_memo *scan_memo_new(void);
 void scan_memo_free(struct scan_memo *m);
-/* Drops all rows, for example because they may come from a damaged index. m may be NULL. */
+/*
+ * Drops all rows, for example because they may come from a damaged index. Their texts stay valid
+ * until scan_memo_free(), because a scan that is open may still return them. m may be NULL.
+ */
 void scan_memo_clear(struct scan_memo *m);
 
 /* Returns whether the rows of the query may be kept. m may be NULL. */
