@@ -21,13 +21,15 @@ static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc
 static void sum_up(struct loss_edge *edges, size_t cnt)
 {
 	qsort(edges, cnt, sizeof(*edges), compare_u64);
-	for (size_t i = 1; i < cnt; i++)
-		edges[i].sum_cnt += edges[i - 1].sum_cnt;
+	for (size_t i = 1; i < cnt; i++) {
+		edges[i].lost_cnt += edges[i - 1].lost_cnt;
+		edges[i].lasting_cnt += edges[i - 1].lasting_cnt;
+	}
 }
 
 /* Adds lost events to the edges of a source, which have space for max losses. 0 or -ENOMEM. */
 static int add_loss(struct loss_index *x, const char *source, unsigned int cls, uint64_t from_ns,
-		    uint64_t to_ns, uint64_t lost, size_t max)
+		    uint64_t to_ns, uint64_t lost, uint64_t lasting, size_t max)
 {
 	struct loss_edges *s = x->edges;
 
@@ -43,9 +45,10 @@ static int add_loss(struct loss_index *x, const char *source, unsigned int cls, 
 		if (!s->from || !s->to)
 			return -ENOMEM;
 	}
-	s->from[s->cnt] = (struct loss_edge){ from_ns, lost };
+	s->from[s->cnt] = (struct loss_edge){ from_ns, lost, lasting };
 	/* an empty interval counts as an instant */
-	s->to[s->cnt++] = (struct loss_edge){ to_ns > from_ns ? to_ns : from_ns + 1, lost };
+	s->to[s->cnt++] =
+		(struct loss_edge){ to_ns > from_ns ? to_ns : from_ns + 1, lost, lasting };
 	return 0;
 }
 
@@ -65,7 +68,8 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 		/* use the class if this version does not have the hook */
 		if (l->cls < LOSS_CLASS_CNT && lost)
 			r = add_loss(x, h && h->cls == l->cls ? h->source : class_names[l->cls],
-				     l->cls, l->from_ns, l->to_ns, lost, cnt + 1);
+				     l->cls, l->from_ns, l->to_ns, lost, trace_loss_lasting(l),
+				     cnt + 1);
 	}
 	/* the time of losses before a cut is unknown: count them at time 0 */
 	for (i = 0; i < key_cnt && r == 0; i++) {
@@ -76,7 +80,8 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 			continue;
 		lost = trace_get_number(t, m[i].key);
 		if (lost && loss_source_class(source) < LOSS_CLASS_CNT)
-			r = add_loss(x, source, loss_source_class(source), 0, 1, lost, cnt + 1);
+			r = add_loss(x, source, loss_source_class(source), 0, 1, lost, lost,
+				     cnt + 1);
 	}
 	for (struct loss_edges *s = x->edges; r == 0 && s < x->edges + x->source_cnt; s++) {
 		sum_up(s->from, s->cnt);
@@ -189,12 +194,12 @@ struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 
 /* ---- losses ---- */
 
-/* Returns the sum of the edges before ts. */
-static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts_ns)
+/* Returns the sums of the edges before ts. */
+static struct loss_edge sums_below(const struct loss_edge *edges, size_t cnt, uint64_t ts_ns)
 {
 	size_t below = lower_bound(edges, cnt, ts_ns, ts_ns);
 
-	return below ? edges[below - 1].sum_cnt : 0;
+	return below ? edges[below - 1] : (struct loss_edge){ 0 };
 }
 
 /*
@@ -205,13 +210,13 @@ static uint64_t lost_of(const struct loss_edges *s, uint64_t from_ns, uint64_t t
 			uint64_t *ret_touch)
 {
 	/* also subtracts losses that end exactly at from_ns */
-	uint64_t before = sum_below(s->to, s->cnt, from_ns + 1);
+	uint64_t before = sums_below(s->to, s->cnt, from_ns + 1).lost_cnt;
 
 	*ret_touch = 0;
 	if (from_ns >= to_ns)
 		return 0;
-	*ret_touch = sum_below(s->from, s->cnt, to_ns) - before;
-	return sum_below(s->to, s->cnt, to_ns + 1) - before;
+	*ret_touch = sums_below(s->from, s->cnt, to_ns).lost_cnt - before;
+	return sums_below(s->to, s->cnt, to_ns + 1).lost_cnt - before;
 }
 
 uint64_t loss_index_lost(const struct loss_index *x, const char *sources, uint64_t from_ns,
@@ -306,7 +311,7 @@ static void ask_lost(struct ask *a)
 				continue;
 			lost += lost_of(s, a->from_ns, a->to_ns, &touch);
 			most += touch;
-			before += lasts ? sum_below(s->to, s->cnt, a->from_ns + 1) : 0;
+			before += lasts ? sums_below(s->to, s->cnt, a->from_ns + 1).lasting_cnt : 0;
 		}
 		if (most)
 			miss(a, (struct loss_missing){ LOSS_EVENTS, .what = class_names[c],

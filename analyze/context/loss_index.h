@@ -13,7 +13,7 @@
  *     has the page size and the recorded sources, is known;
  *   - LOSS_BEFORE: the trace before the window is valid, too; LOSS_AFTER: the trace after it;
  *   - LOSS_STATE, and for class task always: no event of a needed source was lost before the
- *     window, because the state at the window's start may then be wrong;
+ *     window, because the state at the window's start may then be wrong (trace_loss_lasting());
  *   - LOSS_LEVELS: no needed source was off before the window.
  * The manifest of a cut trace lists the losses and missing parts before the cut's start.
  * Completeness does not depend on the selected processes: the process of a lost event is unknown,
@@ -86,7 +86,8 @@ struct loss_missing {
 
 struct loss_edge {
 	uint64_t ts_ns;
-	uint64_t sum_cnt;	/* sum of this and all earlier edges */
+	/* sums of this and all earlier edges: lost events, and trace_loss_lasting() */
+	uint64_t lost_cnt, lasting_cnt;
 };
 
 struct loss_span {

@@ -858,7 +858,7 @@ static int put_lost_before(struct cut *c)
 
 	for (size_t i = 0; i < cnt; i++)
 		if (l[i].from_ns < c->from_ns && l[i].to_ns <= c->from_ns)
-			sums[l[i].hook] += l[i].full_cnt + l[i].other_cnt + l[i].missed_cnt;
+			sums[l[i].hook] += trace_loss_lasting(&l[i]);
 	for (unsigned int i = 0; i <= UINT8_MAX && r == 0; i++) {
 		const struct hook_name *hook = sums[i] ? hook_name_find(i) : NULL, *other;
 		uint64_t lost = 0;

@@ -114,6 +114,17 @@ struct trace_loss {
 	uint64_t inferred_cnt;
 };
 
+/*
+ * Returns the number of lost events that may still make the state wrong after to_ns. Inferred ends
+ * of requests do not: the request's address was used again at to_ns, so the request had ended.
+ */
+static inline uint64_t trace_loss_lasting(const struct trace_loss *l)
+{
+	bool is_over = l->cls == EVENT_CLASS_BLOCK && l->inferred_cnt <= l->missed_cnt;
+
+	return l->full_cnt + l->other_cnt + l->missed_cnt - (is_over ? l->inferred_cnt : 0);
+}
+
 /* The recorder's own cost in [from_ns, to_ns), as increments. */
 struct trace_cost {
 	uint64_t from_ns, to_ns;

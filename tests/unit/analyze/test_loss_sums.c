@@ -144,6 +144,12 @@ UNIT_TEST(test_windows_of_a_cut_are_as_complete_as_those_of_the_trace)
 							       .hook = WIRE_RSS,
 							       .cls = EVENT_CLASS_ALLOC,
 							       .full_cnt = 2 });
+		if (ms == 12)
+			gen_loss(made.g,
+				 &(struct trace_loss){ T0 + 11 * MS, T0 + 12 * MS,
+						       .hook = WIRE_BLOCK_COMPLETE,
+						       .cls = EVENT_CLASS_BLOCK, .missed_cnt = 1,
+						       .inferred_cnt = 1 });
 		gen_slice(made.g, T0 + ms * MS);
 	}
 	made_open(&made);
@@ -172,8 +178,12 @@ UNIT_TEST(test_windows_of_a_cut_are_as_complete_as_those_of_the_trace)
 		analysis_close(a);
 		trace_close(once);
 	}
-	/* all; all but waits before the loss of RSS; memory, too, after it; cpu in a loss alone */
-	assert_int_equal(seen, 1u << 31 | 1u << 30 | 1u << 28 | 1u << 26 | 1u << 24);
+	/*
+	 * all; all but waits before the loss of RSS; memory, too, after it; cpu in a loss alone;
+	 * devices and io only until the request has ended
+	 */
+	assert_int_equal(complete_of(made.a, T0, T0 + 12 * MS, T0 + 20 * MS), 26);
+	assert_int_equal(seen, 1u << 31 | 1u << 30 | 1u << 28 | 1u << 26 | 1u << 24 | 1u << 2);
 }
 
 /* How many rows `loss` and the section Events of the summary have of a window. */
