@@ -45,13 +45,28 @@ struct spikes_view {
 	size_t cnt, cap;
 };
 
+/*
+ * Returns whether the burst begins in the window and, with a filter by name, belongs to a process
+ * that has the name in the middle of the burst.
+ */
+static bool is_wanted(const struct view *v, const struct spike *s)
+{
+	const struct burst_found *f = &s->found;
+	bool has_name = s->by == KEY(PROCESS) || s->by == KEY(COMM);
+
+	return f->start_ns >= v->w.from_ns && f->start_ns < v->w.to_ns &&
+	       (!has_name || scope_has_process_at(&v->a->question->scope, s->process,
+						  f->start_ns + (f->end_ns - f->start_ns) / 2,
+						  NULL));
+}
+
 static int give_spike(void *ctx, const struct spike *s)
 {
 	struct view *v = ctx;
 	const struct burst_found *f = &s->found;
 	struct cell *c;
 
-	if (f->start_ns < v->w.from_ns || f->start_ns >= v->w.to_ns)
+	if (!is_wanted(v, s))
 		return 0;
 	c = view_row(v, 0, (void *)s);
 	if (s->by == KEY(PROCESS))
@@ -283,7 +298,7 @@ static void give_shown(struct view *v, struct shown_spike *s)
 	const struct burst_found *f = &s->spike.found;
 	struct cell *c;
 
-	if (s->is_dropped || f->start_ns < v->w.from_ns || f->start_ns >= v->w.to_ns)
+	if (s->is_dropped || !is_wanted(v, &s->spike))
 		return;
 	for (unsigned int i = 0; i < ALLOC_SOURCE_CNT; i++)
 		if (s->also & 1u << i) {

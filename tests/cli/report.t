@@ -235,9 +235,11 @@ $ ebpfrec report spikes -i golden.ebpfrec --format csv | cut -d, -f1-8
 1> pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s
 1> 200,cc1,rss,,1201562500,48437500,33554432,692736660.6451613
 
-$ ebpfrec report spikes -i golden.ebpfrec --comm cc1 --format csv | cut -d, -f1-8
+# a process that was make for 1 us, and then cc1
+$ for c in cc1 make; do ebpfrec report spikes -i golden.ebpfrec --comm $c --format csv | cut -d, -f1-8; done
 1> pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s
 1> 200,cc1,rss,,1201562500,48437500,33554432,692736660.6451613
+1> pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s
 
 $ ebpfrec report loss -i golden.ebpfrec --format csv 2>/dev/null | cut -d, -f1-5
 1> class,source,attempted,read,lost_events
