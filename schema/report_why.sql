@@ -17,6 +17,7 @@
 --   In short           the answers of causes(). With --workload, and by default for a recorded command: up to three
 --                      causes, each with its culprit, by their saving (report whatif; if it is not known, or the
 --                      window has more than 2 million events, by their time on the path to the end, report path).
+--                      Without a selection of threads: the names that were delayed longest, as in the summary.
 --                      Then processes that the OOM killer killed. Then threads that were woken in vain, if they ran
 --                      for 1 %: at least 8 threads that one thread woke at a futex, each within 1 ms of the one
 --                      before, if most of them slept there again after less than 0.2 ms on CPUs (in windows of up to

@@ -996,7 +996,7 @@ static int find_causes(struct causes *c)
 	c->has_path = c->of_workload && c->is_small;
 	c->has_samples = trace_get(c->a->trace, "profile.period_ns") != NULL;
 	ret = apply_fact(c, "killed", killed_sql, "no: nobody was killed", killed_row, &place);
-	if (c->of_workload || c->is_brief)
+	if (c->of_workload || c->is_brief || !scope_is_of_some(&c->a->question->scope))
 		ret = ret ?: find_causes_of_scope(c, &place);
 	if (!c->is_brief) {
 		ret = ret

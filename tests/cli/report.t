@@ -760,9 +760,10 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (3 more: ebpfrec report memory --by comm -i golden.ebpfrec)
 1> (4 more: --limit 0)
 1> (1 more: --limit 0)
+1> (1 more: --limit 0)
 1> (2 more: --limit 0)
 1> (1 more: ebpfrec report path -i golden.ebpfrec)
-1> (4 more: --limit 0)
+1> (10 more: --limit 0)
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done;
