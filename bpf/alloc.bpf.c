@@ -181,7 +181,7 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 
 BOTH_PROGRAMS("kmem_cache_alloc", cache_alloc, send_cache_alloc, WIRE_CACHE_ALLOC)
 
-/* Until 6.0. */
+/* This tracepoint exists until 6.0. */
 SEC("raw_tp/kmem_cache_alloc_node")
 int cache_alloc_nod(u64 *ctx)
 {
@@ -251,8 +251,8 @@ static __always_inline int send_page_alloc(u64 *ctx, bool second)
 BOTH_PROGRAMS("mm_page_alloc", page_alloc, send_page_alloc)
 
 /*
- * This tracepoint, in free_pages_prepare(), also sees every page of mm_page_free_batched; with
- * programs at both, such pages would count twice.
+ * mm_page_free, in free_pages_prepare(), also fires for every page of mm_page_free_batched: with
+ * programs at both tracepoints, such pages would count twice.
  */
 static __always_inline int send_page_free(u64 *ctx, bool second)
 {

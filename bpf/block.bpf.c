@@ -54,10 +54,10 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 }
 
 /*
- * Returns whether the owner of a bio is a direct I/O of iomap; finds the file. The exact test would
- * compare the bio's end function, but looking up addresses of functions takes 0.15 s. Instead this
- * follows the pointers as if the owner had that type: they have to lead to an open file whose pages
- * belong to its inode.
+ * Returns whether the owner of a bio is a direct I/O of iomap; if so, finds the file. An exact test
+ * would compare the bio's end function, but looking up addresses of functions takes 0.15 s. Instead
+ * this follows the pointers as if the owner had that type: they have to lead to an open file whose
+ * pages belong to its inode.
  */
 static __always_inline bool pages_of_owner(const void *owner, struct pages_inode *ret)
 {
@@ -93,8 +93,9 @@ static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode 
 }
 
 /*
- * Returns the head of a compound page, or the page itself. compound_head became compound_info,
- * which in some configurations is a mask for the tail's address instead of the head's address.
+ * Returns the head of a compound page, or the page itself. compound_head became compound_info. In
+ * some configurations this field does not have the head's address, but a mask to apply to the
+ * tail's address.
  */
 static __always_inline struct page *pages_head(struct page *page)
 {
@@ -171,7 +172,7 @@ static __always_inline __u32 pages_waiter_at(const void *at)
 	return BPF_CORE_READ(task, tgid);
 }
 
-/* Returns the tgid of the process that waits for the I/O counted in a bio's owner; 0: unknown. */
+/* owner: a bio's bi_private. Returns the tgid of the process that waits for the I/O; 0: unknown. */
 static __always_inline __u32 pages_waiter_of(const void *owner)
 {
 	struct completion *done = (void *)owner;
@@ -199,9 +200,9 @@ static __always_inline __u32 pages_waiter_of(const void *owner)
 }
 
 /*
- * Returns the tgid of the process that waits for a bio that a kernel thread submits, because an I/O
- * limit delayed the bio before its first event. 0: unknown, or the current thread is not a kernel
- * thread.
+ * Returns the tgid of the process that waits for a bio, if a kernel thread submits the bio. This
+ * happens if an I/O limit delayed the bio before its first event. 0: unknown, or the current thread
+ * is not a kernel thread.
  */
 static __always_inline __u32 pages_waiter(struct bio *bio)
 {
@@ -268,13 +269,13 @@ struct step {
 	__u32 hook;
 	__u32 done_bytes;
 	__u32 status;
-	bool first;	/* may begin a request: decides whether the request belongs to a target */
+	bool first;	/* may begin a request, and decides whether the request is kept */
 	bool last;	/* may end a request */
 };
 
-/* Values of the map. */
+/* Values in the map only_requests. */
 #define REQUEST_QUEUED 1
-/* from WIRE_BLOCK_START on: the request remains until its accounting ends, after its completion */
+/* with WIRE_BLOCK_START: the request remains after its completion, until its accounting ends */
 #define REQUEST_STARTED 2
 
 /*
@@ -327,8 +328,9 @@ static __always_inline int send_step(struct request *request, struct step s)
 	if (drops_request(rq, &s, id >> 32, waiter, flags) || !emit_clock(&e))
 		return 0;
 	/*
-	 * The data of a write is complete. The rest of the flush sequence completes separately;
-	 * before 6.5 that completion looks like the request's.
+	 * A request with an end function may be part of a flush sequence, of which only the data is
+	 * complete now. The rest completes separately; before 6.5 that completion looks like the
+	 * request's own.
 	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
@@ -396,8 +398,8 @@ int rq_merge(u64 *ctx)
 }
 
 /*
- * Returns the positive errno of the kernel's error: a negative errno, or a blk_status_t (since
- * 5.16). Statuses up to 13 are the same in all kernels; blk_status_to_errno() maps most others to
+ * Converts an error of the kernel, a negative errno or (since 5.16) a blk_status_t, to a positive
+ * errno. Statuses up to 13 are the same in all kernels; blk_status_to_errno() maps most others to
  * EIO.
  */
 static __always_inline __u32 errno_of(__s32 error)

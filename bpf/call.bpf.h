@@ -30,7 +30,7 @@
 /* A task's activity, and the object that it waits for. */
 struct call {
 	__u16 call;		/* WIRE_CALL_* */
-	__u64 object;		/* address of a lock, or as defined by WIRE_FILE_*; 0: unknown */
+	__u64 object;		/* address of a lock, or see WIRE_FILE_*; 0: unknown */
 	struct file *socket;	/* NULL: not a socket */
 	struct inode *inode;	/* the file or directory in `object`; NULL: other objects */
 	bool is_current;	/* the task is the current one: its user memory can be read */
@@ -79,9 +79,9 @@ static __always_inline bool call_is_32_bit(struct task_struct *task, struct pt_r
 }
 
 /*
- * Returns whether the first argument of a system call is a descriptor of any type: read, write,
- * their relatives, and ioctl; fcntl, flock, fsync, fdatasync, ftruncate, getdents64,
- * sync_file_range, fallocate; or of a socket: connect, accept, send, recv and their relatives.
+ * Returns whether the first argument of a system call is a descriptor. These calls are read, write,
+ * connect, accept, send, recv and their relatives, and ioctl, fcntl, flock, fsync, fdatasync,
+ * ftruncate, getdents64, sync_file_range and fallocate.
  */
 static __always_inline bool call_is_of_file(__u64 number)
 {
@@ -98,8 +98,8 @@ static __always_inline bool call_is_of_file(__u64 number)
 }
 
 /*
- * Returns the type of a task's open file as WIRE_FILE_*. Sets c->object to what a sleep on this
- * file waits for.
+ * Returns the type of a task's open file as WIRE_FILE_*. Sets c->object and, for some types,
+ * c->inode or c->socket.
  */
 static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
 					       struct call *c)
@@ -217,7 +217,7 @@ static __always_inline bool call_is_of_mappings(__u64 number)
 #endif
 }
 
-#define CALL_WAITERS_MAX 8	/* the last waiters in a queue that are checked */
+#define CALL_WAITERS_MAX 8	/* waiters to check, from the end of a queue */
 
 /* Returns whether the task is among the lock's last waiters. Their queue is a ring. */
 static __always_inline bool call_waits_in_queue(struct task_struct *task, void *lock)
@@ -320,7 +320,7 @@ static __always_inline bool call_is_wait4(__u64 number)
 #endif
 }
 
-#define CALL_THREADS_MAX 16	/* the process's oldest threads that are checked */
+#define CALL_THREADS_MAX 16	/* threads of a process to check, oldest first */
 
 /*
  * Returns whether a futex call waits for the end of another thread, as pthread_join() does. Its
@@ -335,7 +335,7 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 	struct list_head *head, *at;
 	int i;
 
-	/* the kernel's wake-up at the exit of a thread is not private */
+	/* a join's futex is not private: the kernel's wake-up at a thread's exit is not private */
 	if (number == 455 || CALL_ARG1(regs) & CALL_FUTEX_PRIVATE || (__s32)CALL_ARG2(regs) <= 0)
 		return false;
 	signal = BPF_CORE_READ(task, signal);
@@ -443,8 +443,8 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 }
 
 /*
- * Returns the task's current or last activity as WIRE_CALL_*. c: NULL, or, only if the task waits
- * in its call, gets the object of the wait.
+ * Returns the task's current or last activity as WIRE_CALL_*. c: receives the object of the wait;
+ * NULL if the task does not wait in its call.
  */
 static __always_inline __u16 call_number(const struct wire_counters *cnt,
 					 struct task_struct *task, struct call *c)

@@ -108,7 +108,7 @@ const volatile __u64 conf_at_pcpu_hot __weak = 0;
 const volatile __u64 conf_at_this_cpu_off __weak = 0;
 
 /*
- * Address of struct page 0. Only a program can find it, so user space sets it after loading and
- * before attaching.
+ * Address of struct page 0. User space finds it by means of a loaded program (page_calibrate), so
+ * it is set after loading and before attaching.
  */
 __u64 kernel_vmemmap __weak = 0;

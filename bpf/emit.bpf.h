@@ -60,7 +60,7 @@ struct emit {
 
 static __always_inline void emit_count(__u32 hook, __u64 *counter)
 {
-	/* Programs that send these records interrupt or preempt each other. */
+	/* Programs of such hooks interrupt each other, so a plain increment is not exact. */
 	if (conf_reentrant || hook == WIRE_STACK || hook == WIRE_SPAN)
 		__sync_fetch_and_add(counter, 1);
 	else
@@ -68,8 +68,8 @@ static __always_inline void emit_count(__u32 hook, __u64 *counter)
 }
 
 /*
- * Finds this CPU's counters, which are enough for the filter. second: the hook's second program
- * runs, which has its own counters. False: no counters.
+ * Finds this CPU's counters; a program needs no more to filter the event. second: the hook's second
+ * program runs, which has its own counters. False: no counters.
  */
 static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 {
@@ -85,8 +85,8 @@ static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 }
 
 /*
- * Finds this CPU's ring and reads the clock, which is the most expensive part of an event. Call
- * emit_find() first. False: no ring.
+ * Finds this CPU's ring and reads the clock. Reading the clock is the most expensive part of an
+ * event. Call emit_find() first. False: no ring.
  */
 static __always_inline bool emit_clock(struct emit *e)
 {
@@ -136,8 +136,8 @@ static __always_inline long emit_flush(struct wire_stage *s, void *ring)
 }
 
 /*
- * Reserves a small record in this CPU's area. If another program is using the area, because this
- * one interrupted it, the record is reserved in the ring. NULL: no room.
+ * Reserves a small record in this CPU's area, or in the ring if this program interrupted a program
+ * that is using the area. NULL: no room.
  */
 static __always_inline void *emit_stage(struct emit *e, __u64 size)
 {

@@ -7,7 +7,7 @@
 
 #include "conf.bpf.h"
 
-/* Values of the map. */
+/* Values in the map `targets`. */
 #define TARGET_LIVES 1
 /* its last thread is exiting; the process remains a target until it is freed */
 #define TARGET_ENDS 2
@@ -75,7 +75,7 @@ static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bi
 	return words ? words + (place >> 6) : NULL;
 }
 
-/* Without conf_fetching, the kernel has no atomic "or" either. */
+/* Sets the bit of an object. Kernels without conf_fetching lack atomic "or": bits are unused. */
 static __always_inline void filter_note_object(__u64 addr, __u32 shift)
 {
 	__u64 bit, *word = filter_word(addr, shift, &bit);

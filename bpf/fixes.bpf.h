@@ -140,7 +140,7 @@ static __always_inline struct task_struct *fix_current(const struct wire_counter
 						     bpf_get_current_task());
 }
 
-/* Returns the state. task_struct.state became __state: 2f064a59a11f (5.14). */
+/* Returns the task's state. task_struct.state became __state: 2f064a59a11f (5.14). */
 static __always_inline __u32 fix_task_state(struct task_struct *task)
 {
 	struct task_struct___new_state *t_new = (void *)task;
@@ -203,8 +203,8 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 /*
  * Returns whether a hypervisor took time from this CPU since the last fix_stolen_ns():
  * prev_steal_time_rq has changed. Without this field the kernel does not subtract stolen time. The
- * field is not the amount: since 108ad0999085 (6.14) it also includes stolen time beyond the time
- * that has passed.
+ * change may exceed the time that the kernel subtracts: since 108ad0999085 (6.14) the field also
+ * includes stolen time beyond the time that has passed.
  */
 static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct rq *rq)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * offcpu: waits of threads off the CPU that last at least conf_offcpu_ns, with the stacks of the
- * thread and of its waker. User space can be walked only while the thread is the current one: its
- * frames are stored whenever a thread leaves its CPU. The kernel frames cost more, but do not
- * change during the wait: they are read when the thread gets a CPU again, if the wait was long
- * enough, and the record is sent.
+ * thread and of its waker. The user stack can be walked only while the thread is the current one.
+ * Therefore the user frames are stored whenever a thread leaves its CPU. The kernel frames cost
+ * more, but do not change during the wait: they are read when the thread gets a CPU again, if the
+ * wait was long enough. Then the record is sent.
  *
  * A thread's storage is allocated where memory may be allocated: when the thread is created, or by
  * offcpu_seed. The scheduler must not allocate: an allocation may have to wake a thread that frees
@@ -16,7 +16,7 @@
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* frames of both stacks */
+#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of a kernel and a user stack */
 
 /* A wire_offcpu without registers and copy of the stack. */
 struct offcpu_frames {
@@ -24,8 +24,8 @@ struct offcpu_frames {
 };
 
 /*
- * The record of a thread's wait; conf_copy_waits selects the map. left_ns 0: the thread has a CPU,
- * or was not seen leaving it.
+ * The record of a thread's wait, in the first or (with conf_copy_waits) the second map. left_ns 0:
+ * the thread has a CPU, or no program saw it leave its CPU.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -64,7 +64,7 @@ static __always_inline struct wire_offcpu *place_of(struct task_struct *t, __u64
 	return p;
 }
 
-/* Any process may move into the followed cgroup: if there is one, all threads get storage. */
+/* With a followed cgroup, all threads get storage: any process may move into the cgroup. */
 static __always_inline void make_place(struct task_struct *t, __u32 parent_pid)
 {
 	if (conf_cgroup_id || is_wanted(t) || (conf_offcpu_targets && filter_is_target(parent_pid)))
@@ -95,7 +95,7 @@ static __always_inline bool is_long(__u64 left_ns, __u64 now_ns)
 
 /*
  * Walks the current stack and stores its frames from frames[at] on. Returns the index after the
- * last.
+ * last stored frame.
  */
 static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at, bool is_user)
 {

@@ -8,7 +8,7 @@
  * a new file with an old inode number are sent at once, a file in a renamed directory after a
  * while.
  *
- * The path is the one inside the file system: the kernel does not provide the mount point here.
+ * The path begins at the root of the file system: the kernel does not provide the mount point here.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ struct {
 } path_seen __weak SEC(".maps");
 
 /*
- * The record is too large for the BPF stack. Each level has its own buffer, because programs
- * interrupt each other.
+ * The record is too large for the BPF stack. Each PATH_OF_* has its own buffer, because its
+ * programs may interrupt other programs that send paths.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -51,7 +51,7 @@ PRESSURE(kswapd_sleep, "mm_vmscan_kswapd_sleep", KSWAPD_SLEEP, 0)
 #define GROUP_ROOT 1
 
 /*
- * Finds the memory cgroup that has no room: the innermost of the victim's group and its ancestors.
+ * Finds the memory cgroup that has no room: the first such group, from the victim's group upwards.
  * The tracepoint does not pass the group whose limit was reached.
  */
 static __always_inline void find_limit(struct task_struct *victim, struct wire_oom_kill *r)

@@ -98,7 +98,7 @@ static __always_inline void socket_send(const struct emit *of, struct file *file
 	*(volatile __u64 *)seen = word;
 }
 
-/* Additional facts about some switches. */
+/* Facts that a WIRE_SWITCH_MORE has in addition to a WIRE_SWITCH. */
 struct stay {
 	__u64 steal_ns;		/* time stolen from the CPU since its last switch */
 	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not reported */
@@ -113,8 +113,8 @@ struct stay {
 /*
  * Checks the time since the CPU's last switch, and stores the CPU's next task. If no program saw
  * the leaving thread arrive, either it took the CPU from a task that the kernel hides from BPF, or
- * a record was lost: reads the kernel's time of arrival. False: nothing to report. Compares threads
- * by address, because an exec by a thread other than the leader changes the tid.
+ * a record was lost: then reads from the kernel when the thread arrived. False: nothing to report.
+ * Compares threads by address, because an exec by a thread other than the leader changes the tid.
  */
 static __always_inline bool look_back(struct wire_counters *c, struct task_struct *prev,
 				      __u64 next_task, struct stay *ret)
@@ -136,7 +136,8 @@ static __always_inline bool look_back(struct wire_counters *c, struct task_struc
 }
 
 /*
- * Sends the name of the object that a thread waits for; call it before sending the thread's switch.
+ * Sends the name of the object that a thread waits for. Call this before sending the switch of the
+ * thread.
  */
 static __always_inline void send_name(const struct emit *e, const struct call *call, __u32 tid)
 {
@@ -195,8 +196,8 @@ static __always_inline void look_for_freezer(struct task_struct *prev, __u32 sta
 					     struct call *call)
 {
 	/*
-	 * prev->frozen is also set while a signal or ptrace stops the thread, and while it waits
-	 * after vfork
+	 * check the state, too: prev->frozen is also set while a signal or ptrace stops the thread,
+	 * and while the thread waits after vfork, but these states are not interruptible
 	 */
 	bool is_v2 = state & TASK_INTERRUPTIBLE && bpf_core_field_exists(prev->frozen) &&
 		     BPF_CORE_READ_BITFIELD(prev, frozen);
@@ -411,7 +412,8 @@ int sched_wake_new(u64 *ctx)
 
 /*
  * A thread moves from one CPU's run queue to another's: because the thread wakes up on the other
- * CPU, the balancer moves it, or its affinity changes. The queue is locked.
+ * CPU, the balancer moves it, or its affinity changes. The kernel holds p->pi_lock or the lock of
+ * the run queue, so the thread's fields are stable.
  */
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate(u64 *ctx)

@@ -15,8 +15,8 @@ struct sched_seen {
 };
 
 /*
- * The default limit of tids. On larger systems several threads share a place, and send more
- * records.
+ * The default limit of tids. With a higher limit, several threads may share an element of the map,
+ * and send more records, because each replaces the other's facts.
  */
 #define SCHED_PLACES 32768
 
@@ -34,7 +34,7 @@ static __always_inline struct sched_seen *sched_seen_of(__u32 tid)
 	return bpf_map_lookup_elem(&sched_seen, &place);
 }
 
-/* Clears the place of a new thread t: an earlier thread may have had its tid. */
+/* Clears the element of a new thread t: an earlier thread may have had its tid. */
 static __always_inline void sched_facts_forget(const struct task_struct *t)
 {
 	struct sched_seen *seen = sched_seen_of(t->pid);
@@ -45,7 +45,7 @@ static __always_inline void sched_facts_forget(const struct task_struct *t)
 
 /*
  * Sends a record if the facts of t have changed. t must be an argument of the program, so that its
- * fields are read by plain loads. of: after emit_open(); the record gets its timestamp.
+ * fields are read by plain loads. of: after emit_open(); has the timestamp for the record.
  */
 static __always_inline void sched_facts_check(const struct emit *of, const struct task_struct *t)
 {

@@ -44,8 +44,8 @@ static __always_inline __u64 function_cookie(void *ctx)
 }
 
 /*
- * Go (1.17) moves goroutines between threads: the id is the goroutine's address, which is in a
- * register.
+ * Go moves goroutines between threads. Therefore the id is the goroutine's address, which is in a
+ * register since Go 1.17.
  */
 static __always_inline __u64 function_id(struct pt_regs *ctx, __u64 cookie)
 {

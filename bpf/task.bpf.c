@@ -415,7 +415,7 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 }
 
 /*
- * Reads the name and object size of the slab cache at the address in its argument. User space runs
+ * Reads the name and object size of the slab cache whose address is the argument. User space runs
  * this program with BPF_PROG_TEST_RUN when it finds a new cache.
  */
 struct raw_args {
@@ -436,8 +436,9 @@ int read_fact(struct raw_args *ctx)
 }
 
 /*
- * Sends the records in the area of the CPU in its argument. Runs on that CPU or, if it is offline,
- * on another one. Returns 1 on failure: a program is filling a record, or the ring is full.
+ * Sends the records in a CPU's area. The argument is the CPU's number. Runs on that CPU or, if that
+ * CPU is offline, on any other. Returns 1 on failure: a program is filling a record, or the ring is
+ * full.
  */
 SEC("raw_tp")
 int flush_stage(struct raw_args *ctx)
@@ -460,8 +461,8 @@ int flush_stage(struct raw_args *ctx)
 }
 
 /*
- * Returns the name of the kernel function at the address in its argument, and runs like read_fact
- * (helper since 5.13).
+ * Stores in fact.text the name of the kernel function whose address is the argument. User space
+ * runs this program in the same way as read_fact. bpf_snprintf() exists since 5.13.
  */
 SEC("raw_tp")
 int read_symbol(struct raw_args *ctx)

@@ -48,11 +48,11 @@ typedef __s64 wire_s64;
 #define WIRE_PLACE_FRAMES 10
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
 /*
- * Bytes of a user stack in a wait. A wait is task storage, of which kernels allocate at most 8 KiB
- * without a lock.
+ * Bytes of a user stack in a wire_offcpu, which is kept in task storage: kernels allocate at most
+ * 8 KiB of task storage without a lock.
  */
 #define WIRE_WAIT_COPY 6144
-/* User registers in the kernel's order (struct pt_regs); index of the stack pointer. */
+/* Number of user registers (struct pt_regs), and index of the stack pointer among them. */
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define WIRE_REGS 21
 #define WIRE_REG_SP 19
@@ -64,26 +64,26 @@ typedef __s64 wire_s64;
 #define OFFCPU_WAKER_NONE 0
 #define OFFCPU_WAKER_THREAD 1
 #define OFFCPU_WAKER_IRQ 2
-/* size of arrays by hook, here and in memory; in a trace a hook has 8 bits */
+/* size of arrays that are indexed by hook; a trace stores a hook in 8 bits */
 #define WIRE_HOOK_MAX 64
 
 /* wire_hdr.flags */
 #define WIRE_F_IRQ 0x01	/* in a hard or soft interrupt or NMI: tid is the interrupted task */
 #define WIRE_F_PREEMPT                                                                             \
-	0x02 /* SWITCH: prev left while runnable; the kernel counts it as nivcsw */
+	0x02 /* SWITCH: prev left while runnable; the kernel counts the switch in nivcsw */
 #define WIRE_F_TARGET 0x04	/* TASK_*, SNAP: the task is in the recording's target set */
 #define WIRE_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not in the target set */
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
-/* BLOCK_COMPLETE: the request has an end function, so a flush sequence may continue. */
+/* BLOCK_COMPLETE: the request has an end function, so the rest of a flush sequence may follow. */
 #define WIRE_F_FLUSH_SEQ 0x20
 /* SWITCH_MORE: no program ran at the switch to the thread that leaves now. */
 #define WIRE_F_BREAK 0x40
-/* SWITCH, SWITCH_MORE: a PLACE record of this thread and time has the frames of its sleep. */
+/* SWITCH, SWITCH_MORE: a PLACE record, same tid and ts_ns, has the kernel stack of the sleep. */
 #define WIRE_F_PLACE 0x80
 
 /*
- * A wire_call is one of the following values, or the number of a system call with
- * WIRE_CALL_IS_NUMBER. Traces store the same numbers.
+ * A field `call` has one of the following values, or the number of a system call with
+ * WIRE_CALL_IS_NUMBER. Traces store the same values.
  */
 #define WIRE_CALL_UNKNOWN 0
 #define WIRE_CALL_KERNEL 1	/* a kernel thread, or a kernel worker for a process */
@@ -92,16 +92,17 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be stored */
 #define WIRE_CALL_FAULT 5	/* an exception in user code that waits for the mmap lock */
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
-#define WIRE_CALL_HELD 7	/* state at the start: the recorder holds COMMAND back */
+#define WIRE_CALL_HELD 7	/* state at the start: COMMAND waits for the recorder */
 #define WIRE_CALL_TIMEOUT 8	/* WAKING: the timer of the sleep expired */
 #define WIRE_CALL_FROZEN 9	/* a control group froze the thread */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
-#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, the type of the object of the wait */
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, what the call waits for */
 #define WIRE_CALL_IS_32_BIT 0x2000
 #define WIRE_CALL_IS_NUMBER 0x4000
 
 /*
- * Types of objects: the kernel's S_IFMT >> 12 for files, and others. `object` is described below.
+ * Types of objects that a thread waits for. The type of a file is the kernel's S_IFMT >> 12.
+ * `object` is described below.
  */
 #define WIRE_FILE_UNKNOWN 0
 #define WIRE_FILE_PIPE 1
@@ -161,7 +162,7 @@ _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
 /* Per hook, exactly: attempted = submitted + lost_full + lost_other. */
 struct wire_tally {
 	wire_u64 attempted[WIRE_HOOK_MAX];
-	/* second copy: the first copy was skipped for these events, which needed no record */
+	/* second program: events for which the first was skipped, and which need no record */
 	wire_u64 passed[WIRE_HOOK_MAX];
 	wire_u64 lost_full[WIRE_HOOK_MAX];	/* the ring had no room */
 	/* the ring had room, but the reservation failed */
@@ -180,7 +181,7 @@ struct wire_tally {
  */
 struct wire_counters {
 	/* State after the CPU's last switch (bpf/sched.bpf.c). */
-	wire_u64 next_task;	/* address of the next thread; 0: unknown; all bits: filtered */
+	wire_u64 next_task;	/* address of the next thread; 0: unknown; ~0: not recorded */
 	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: unknown */
 	/* fix_stolen_ns(): prev_steal_time_rq at that switch, + 1; 0: unknown */
 	wire_u64 steal_seen1;
@@ -192,13 +193,13 @@ struct wire_counters {
 	/* offset from the start of a task's stack to the registers saved on entry to the kernel */
 	wire_u64 regs_offset;
 	/*
-	 * [0]: counters of the hook's program, [1]: of its second copy, which runs even if the
-	 * kernel skipped the first
+	 * [0]: counters of the hook's first program; [1]: of its second program, which runs even if
+	 * the kernel skipped the first
 	 */
 	struct wire_tally tally[2];
 	/*
-	 * The last event of the first copy, by hook and level; 0 after the second copy has seen the
-	 * event, too.
+	 * The last event of the first program, by hook and level; 0 after the second program has
+	 * seen the event, too.
 	 */
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
 	/* address of the last timer that expired; 0: that timer has woken its thread */
@@ -242,10 +243,10 @@ enum wire_cast_type {
 /* Results of programs that user space runs. */
 struct wire_fact {
 	wire_u64 value;		/* read_fact: object bytes of a slab cache */
-	char text[256];		/* read_fact: name of a slab cache; read_symbol: as %pS prints it */
+	char text[256];		/* read_fact: name of a slab cache; read_symbol: result of %pS */
 };
 
-/* Bits of mm_state_off: sources for which task hooks currently send no baselines. */
+/* Bits of mm_state_off: sources for which task hooks now do not send the state of a new map. */
 #define WIRE_MM_RSS 1u
 #define WIRE_MM_VM 2u
 
