@@ -127,7 +127,7 @@ uint64_t heap_clock_ns(const struct heap_clock *c, uint64_t cycles)
 #define CHUNKS_MIN 4u
 #define FIRST_READ 32u		/* records; if a chunk has more, all of its records are read */
 #define LOOK_NS 50000000ULL	/* interval of checks for owners that have ended */
-#define AHEAD_MAX_NS 1000000000ULL	/* a timestamp that is later than this is invalid */
+#define AHEAD_MAX_NS 1000000000ULL	/* a timestamp farther ahead is invalid */
 #define LOST_MAX (1ULL << 32)	/* most losses that can occur between two passes */
 #define YOUNG_S 10
 #define EVENT_MAX_PS 10000000ULL	/* a longer time includes an interruption of the thread */
@@ -234,8 +234,8 @@ static int make_file(struct heap_ring *h)
 	if (!stat("/proc/self/ns/pid", &st))
 		head.pid_ns = st.st_ino;
 	/*
-	 * Allocates all pages now: otherwise a write on a full file system would kill the workload,
-	 * and on other file systems the pages would count as allocations of the workload.
+	 * Allocates all pages now: otherwise a write would kill the workload if the file system is
+	 * full, and if it is not, the page would count as an allocation of the workload.
 	 */
 	if (flock(h->fd, LOCK_EX | LOCK_NB) || fallocate(h->fd, 0, 0, bytes) ||
 	    pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
@@ -368,7 +368,7 @@ static void count_lost(struct heap_ring *h, const uint64_t *lost)
 		uint64_t more = lost[kind] - h->lost_seen[kind];
 
 		h->lost_seen[kind] = lost[kind];
-		/* the count only increases: a larger step is corruption, and counts as one loss */
+		/* a decrease, or a step of LOST_MAX or more, is corruption: counts one loss */
 		store(&h->lost_cnt[kind], h->lost_cnt[kind] + (more < LOST_MAX ? more : 1));
 	}
 }
@@ -438,7 +438,7 @@ static bool begin_pass(struct heap_ring *h)
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
 	if (h->looks)
 		h->look_ns = now_ns;
-	/* a short recording may have no second check: the first one must find the cost */
+	/* until the cost is known, read it in every pass: the recording may end before a check */
 	if (h->looks || !load(&h->event_ps))
 		read_event_cost(h);
 	return true;
@@ -475,7 +475,7 @@ static void read_batch(struct heap_ring *h, unsigned int cnt)
 	h->batch_cnt = n < 0 ? 0 : (unsigned int)((size_t)n / sizeof(h->batch[0]));
 }
 
-/* Begins with the current chunk. False: it is unused. */
+/* Reads the first records of the current chunk. False: the chunk is unused. */
 static bool begin_chunk(struct heap_ring *h)
 {
 	struct chunk *c = &h->chunks[h->at];
@@ -631,8 +631,8 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		ts_ns = to_ns(h, r->at);
 		if (!is_whole(r)) {
 			/*
-			 * a signal handler or the thread's end interrupted the write; later records
-			 * are complete
+			 * a signal handler or the thread's end interrupted the write, so later
+			 * records may be complete: skip this record if it will never be complete
 			 */
 			if (!is_last)
 				return false;

@@ -23,13 +23,13 @@ struct heap_ring;
 
 struct heap_ring_config {
 	uint64_t bytes;		/* size of all chunks; rounded and limited */
-	bool waits;		/* a full memory makes the workload wait */
+	bool waits;		/* if the memory is full, the workload waits */
 	/* record stacks of every n-th allocation of a thread; 0: select by size only */
 	uint32_t stacks_every;
 	uint64_t stacks_min_bytes; /* record stacks of allocations of at least this size; 0: none */
 	/* mean bytes between samples (heap_share.h); 0: record all allocations */
 	uint64_t sample_bytes;
-	bool has_spans;		/* the events are of requests, not of the heap */
+	bool has_spans;		/* the workload writes events of requests, not of the heap */
 	bool counts_cycles;	/* timestamps are counter values: see heap_clock_is_there() */
 	uid_t uid;		/* the workload's user; other users cannot open the file */
 	gid_t gid;
@@ -44,18 +44,18 @@ void heap_ring_free(struct heap_ring *h);
 
 const char *heap_ring_path(const struct heap_ring *h);
 
-/* Records of CPUs >= cpu_cnt are invalid. Call this before the first heap_ring_next(). */
+/* Declares records of CPUs >= cpu_cnt invalid. Call this before the first heap_ring_next(). */
 void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
 
 /* Returns the largest error of timestamps if they are counter values; 0: they are not. */
 uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
 /*
- * Returns the number of processes that call another malloc than the library's, which the library
- * cannot record. *ret_pid: pid of the last such process, as the process reported it.
+ * Returns the number of processes that call another malloc than the library's. The library cannot
+ * record these calls. *ret_pid: pid of the last such process, as the process reported it.
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
-/* Numbers of cases that the library could not record, as reported by an honest workload. */
+/* Numbers of cases that the library could not record; the workload may report false numbers. */
 struct heap_ring_unseen {
 	uint32_t limited_cnt;	/* processes with a limited address space */
 	uint32_t namespace_cnt;	/* processes of other pid namespaces */
@@ -72,7 +72,7 @@ uint64_t heap_ring_event_ps(const struct heap_ring *h);
 /* Returns the number of programs in which the library has started. */
 uint32_t heap_ring_began(const struct heap_ring *h);
 
-/* Ends the recording: the library finishes events in progress, and writes no more. NULL is fine. */
+/* Ends the recording: the library finishes only events in progress. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);
 
 /* Functions of a struct ring_feed. */
@@ -100,7 +100,7 @@ struct heap_clock {
 };
 
 /*
- * Returns whether this machine has such a counter: on all CPUs, used by the kernel as its clock,
+ * Returns whether this machine has a usable counter: on all CPUs, used by the kernel as its clock,
  * and with an instruction that reads the counter and the CPU's number together.
  */
 bool heap_clock_is_there(void);
@@ -111,7 +111,7 @@ void heap_clock_read(struct heap_clock *c);
 void heap_clock_add(struct heap_clock *c, struct heap_clock_pair pair);
 
 /*
- * Converts cycles to ns. 0: there are fewer than two pairs, or cycles are before the oldest pair or
- * after the newest by more than the span of the pairs.
+ * Converts cycles to ns. 0: there are fewer than two pairs, or the distance of cycles to the pairs
+ * (before the oldest or after the newest) exceeds the distance between the oldest and the newest.
  */
 uint64_t heap_clock_ns(const struct heap_clock *c, uint64_t cycles);

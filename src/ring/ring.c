@@ -100,7 +100,7 @@ struct ring_group {
 /*
  * A BPF ring buffer (kernel/bpf/ringbuf.c) has a page with the consumer's position, which user
  * space writes, a page with the producer's position, and the data, mapped twice in a row so that no
- * record wraps around. This file maps it itself because libbpf's ring_buffer hides the positions.
+ * record wraps around. This file maps this memory because libbpf's ring_buffer hides the positions.
  * The positions show how full a ring is, and whether all records before a time have been read.
  */
 static int map_ring(struct reader *r, int fd)
@@ -149,7 +149,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 		if (!(word & BPF_RINGBUF_DISCARD_BIT)) {
 			*ret_bytes = len - r->inside;
 			room = wire_record_room[h->hook % WIRE_HOOK_MAX];
-			if (room && room < *ret_bytes) { /* more wire records follow in this one */
+			if (room && room < *ret_bytes) { /* more wire records follow */
 				*ret_bytes = room;
 				r->inside += room;
 				return h;
@@ -208,7 +208,7 @@ static void slab_free(struct ring_group *g, struct ring_slab *s)
 	g->slab_bytes -= SLAB_BYTES;
 }
 
-/* Returns a slice's slabs to the pool. Returns their size. */
+/* Moves a slice's slabs to the pool, or frees them. Returns the size of all. */
 static uint64_t slabs_put(struct ring_group *g, struct ring_slice *slice)
 {
 	struct ring_slab *s, *next;
@@ -320,8 +320,8 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
  * is ignored, and the records in the ring at the time of the cut are copied: slabs are released
  * only after all readers have handed over, so waiting for memory would never end.
  *
- * Start and cut are read once: records before end have timestamps from before end was read, and a
- * start or cut that is set after that is later than these timestamps.
+ * Start and cut are read only once: records before end were stamped before the caller read end, and
+ * a start or cut that is set after that is later than their timestamps.
  */
 static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {

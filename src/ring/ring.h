@@ -27,7 +27,7 @@
 
 struct ring_group;
 
-/* Numbers of a feed's records, by hook. */
+/* Counts of a feed's records of one hook. */
 struct ring_feed_count {
 	uint64_t attempted;	/* read + lost */
 	uint64_t lost_full;	/* there was no room for the record */
@@ -54,7 +54,7 @@ struct ring_group_config {
 	const int *fds;		/* of the BPF ring buffers; owned by the caller */
 	unsigned int ring_cnt;
 	uint64_t ring_bytes;	/* data size of each ring; a power of two */
-	/* limit of all slabs, which only the end of a cut exceeds; 0 = 128 MiB */
+	/* limit of all slabs, which a reader exceeds only to finish a cut; 0 = 128 MiB */
 	uint64_t memory_bytes;
 	unsigned int poll_ms;	/* a reader checks its ring at least this often; 0 = 50 */
 	struct ring_feed feeds[RING_FEEDS_MAX];
@@ -65,8 +65,8 @@ struct ring_group_config {
 	 */
 	int (*enter)(void *ctx);
 	/*
-	 * ring_group_cut() calls this to move records from areas of CPUs into the rings. -EAGAIN:
-	 * some were not moved. NULL: there are no such areas.
+	 * ring_group_cut() calls this to move records from the CPUs' areas (struct wire_stage) into
+	 * the rings. -EAGAIN: some were not moved. NULL: there are no such areas.
 	 */
 	int (*flush)(void *ctx);
 	void *enter_ctx;	/* ctx of enter and flush */
@@ -90,8 +90,8 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 void ring_group_free(struct ring_group *g);
 
 /*
- * Keeps records with timestamps from start_ns on, which must be late enough for all readers to see
- * it in time.
+ * Keeps records with timestamps from start_ns on. start_ns must be late enough that every reader
+ * sees it before the reader copies records of that time.
  */
 void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
 

@@ -29,11 +29,11 @@
 
 struct span_lines {
 	int socket;
-	/* wall clock - CLOCK_MONOTONIC, and how far apart their readings were */
+	/* wall clock - CLOCK_MONOTONIC, and the time that reading both clocks took */
 	int64_t offset_ns, width_ns;
 	int64_t old_offset_ns;		/* offset before the wall clock was last set */
 	uint64_t compared_ns;		/* when the clocks were compared */
-	uint64_t empty_ns;		/* time when no datagram waited; 0: never */
+	uint64_t empty_ns;		/* last time when the queue was empty; 0: never */
 
 	/* the current datagram */
 	char text[DATAGRAM_MAX];
@@ -199,7 +199,7 @@ static void set_name(struct wire_span *r, const char *name, size_t len)
 {
 	if (len > sizeof(r->name)) {
 		len = sizeof(r->name);
-		while (len && (name[len] & 0xc0) == 0x80) /* skip the rest of a UTF-8 character */
+		while (len && (name[len] & 0xc0) == 0x80) /* drop a UTF-8 character that is cut */
 			len--;
 	}
 	memcpy(r->name, name, len);
@@ -233,7 +233,7 @@ bool span_lines_parse(const char *line, size_t len, struct wire_span *ret)
 		return len;
 	}
 	before = len;
-	if (!last_word(line, &len, &word, &n))	/* the end of the innermost call */
+	if (!last_word(line, &len, &word, &n))	/* ends the innermost request without an id */
 		return action == EVENT_SPAN_END || action == EVENT_SPAN_FAIL;
 	if (action == EVENT_SPAN_BEGIN) {
 		if (!len) {
