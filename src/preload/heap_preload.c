@@ -128,7 +128,10 @@ static inline bool is_ready(void)
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
 static const uint64_t unknown;
-/* points to the process's epoch, which begin_process() stores in a page of its own */
+/*
+ * Points to the process's epoch: 0 until begin_process(), then a number that differs from the
+ * parent's if this is a child of fork().
+ */
 static const uint64_t *process = &unknown;
 static uint64_t last_epoch;
 static struct heap_share_head *head;
@@ -142,7 +145,7 @@ static bool was_called;		/* this library's functions have been called */
 
 /* mean bytes between samples; 0: record all allocations; 1: unknown, before the first allocation */
 static uint64_t sample_mean = 1;
-/* a child of fork() starts without samples; NULL: no sampling */
+/* the live samples, which fork() clears in the child; NULL: no sampling */
 static struct heap_samples *samples;
 
 /* the pid namespace is not the recorder's: events are only counted, as lost */
@@ -166,7 +169,7 @@ LOCAL_THREAD struct {
 } mine = { .slot = PARKED };
 
 #define HIDDEN (1ULL << 63)	/* bit of an epoch, which then differs from the process's */
-#define SIGNAL_FRAME_MIN 1024	/* an allocator's inner calls use less stack than this */
+#define SIGNAL_FRAME_MIN 1024	/* stack bytes: an allocator's inner calls use less */
 #define LOSE_AT_ONCE 64		/* a search through all chunks costs as much as this many events */
 
 /*
@@ -179,7 +182,7 @@ static bool is_other_namespace(uint64_t pid_ns)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino != pid_ns;
 }
 
-/* Returns whether the address space is limited: the workload may need all of it. */
+/* Returns whether the address space is limited. If so, leaves all of it to the workload. */
 static bool is_limited(int fd)
 {
 	struct heap_share_head *h;
@@ -702,8 +705,9 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 /* ---- the functions ---- */
 
 /*
- * The uncommon parts of malloc and free, in separate functions, so that a call that is not a sample
- * needs no frame. malloc and free jump to them, so they have the frame of malloc or free.
+ * malloc_rest() and free_rest() have the uncommon parts of malloc and free, so that malloc and free
+ * need no frame for a call that is not a sample. They are entered by a jump, so their frame is the
+ * frame of malloc or free.
  */
 static __attribute__((noinline)) void *malloc_rest(size_t bytes, uint64_t caller)
 {
@@ -933,7 +937,7 @@ DELETE(name##St11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *
 DELETES(_ZdlPv)
 DELETES(_ZdaPv)
 
-/* Defines an allocator's own function. A program without the original function gets malloc. */
+/* Wraps a function of another allocator, such as je_malloc. Without it, calls `otherwise`. */
 #define ALLOCATES(name, parameters, bytes, otherwise, ...) \
 WRAPS void *name parameters; \
 WRAPS void *name parameters \
@@ -996,8 +1000,8 @@ FREES(sdallocx, (void *p, size_t bytes, int flags), p, bytes, flags)
 /* ---- libraries that see another allocator ---- */
 
 /*
- * Counts a library that uses the C library's functions instead of this library's. The call of the
- * original function is a jump, because dlopen() uses its return address.
+ * Counts a library that uses the C library's functions instead of this library's. The wrappers that
+ * call this enter the original function by a jump, because dlopen() uses its return address.
  */
 static __attribute__((noinline)) void tell_apart(void)
 {

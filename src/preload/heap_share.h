@@ -72,7 +72,7 @@ struct heap_share_head {
 	/* inode number of the recorder's pid namespace; in others, thread ids differ */
 	uint64_t pid_ns;
 	uint32_t chunk_cnt;
-	uint32_t waits;		/* 1: if all chunks are owned, threads wait for one */
+	uint32_t waits;		/* 1: while all chunks are owned, threads wait */
 	uint32_t off;		/* 1: the recording has ended */
 	uint32_t counts_cycles;	/* 1: timestamps are values of the time-stamp counter */
 	uint32_t recorder; /* pid of the recorder; waiting threads check whether it has ended */
