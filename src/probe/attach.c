@@ -131,7 +131,7 @@ struct bpf_link *attach_program(struct bpf_program *prog)
 {
 	const char *section = bpf_program__section_name(prog);
 
-	/* libbpf cannot attach programs of handlers that program_queue_register() registers */
+	/* libbpf does not attach programs of the sections that program_queue_register() handles */
 	if (bpf_program__expected_attach_type(prog) == BPF_TRACE_RAW_TP)
 		return bpf_program__attach_trace(prog);
 	if (!strncmp(section, "raw_tp/", 7))
@@ -302,7 +302,7 @@ static int attach_function(struct attached *a, struct bpf_program *prog, uint64_
 		return 0;
 	}
 	/*
-	 * Kernels since 6.16, and older ones with that change, require CAP_SYS_ADMIN for uprobes.
+	 * Kernels since 6.16 require CAP_SYS_ADMIN for uprobes; the change was also back-ported.
 	 */
 	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
@@ -458,7 +458,7 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 			return err_set(e, -E2BIG, "too many programs to attach: a bug");
 		}
 		libbpf_text_clear();
-		/* owns fd if it succeeds */
+		/* on success, the link owns fd */
 		link = bpf_program__attach_perf_event(prog, fd);
 		if (!link) {
 			int err = errno;

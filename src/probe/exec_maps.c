@@ -163,7 +163,7 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* PERF_RECORD_MMAP2. After the path, the record has struct task's pid and tid, and the time. */
+/* PERF_RECORD_MMAP2. After the path, the record has 32-bit pid and tid, and the 64-bit time. */
 struct mmap2 {
 	struct perf_event_header h;
 	uint32_t pid, tid;
@@ -226,7 +226,7 @@ static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct
 		*ret = (struct map_record){ .what = MAP_EXIT, .pid = t->pid };
 		return t->pid == t->tid;
 	case PERF_RECORD_LOST:
-		memcpy(lost, h + 1, sizeof(lost));	/* id and number of the lost records */
+		memcpy(lost, h + 1, sizeof(lost));	/* an id, and the number of lost records */
 		m->lost += lost[1];
 		return false;
 	default:

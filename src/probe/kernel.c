@@ -63,7 +63,7 @@ static int mark_named(struct subset *s, const struct btf *programs)
 		len = variant ? (size_t)(variant - name) : strlen(name);
 		err = hash_map_intern(&names, crc32c(0, name, len), len, &n);
 	}
-	/* If two names have the same key, a type is copied in vain. */
+	/* If the CRCs of two names are equal, a type that is not needed is copied, too. */
 	for (id = 1; err >= 0 && id < btf__type_cnt(s->kernel); id++) {
 		t = btf__type_by_id(s->kernel, id);
 		if (!can_be_read(t))
@@ -399,7 +399,7 @@ bool kernel_is_preempt_rt(void)
 }
 
 /*
- * bpf_map_memory, which charged maps, was removed together with the limit in 80ee81e0403c (5.11).
+ * struct bpf_map_memory was removed together with the limit of maps' memory: 80ee81e0403c (5.11).
  */
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {

@@ -162,7 +162,7 @@ static bool needs_targets(const struct probe_config *config)
 {
 	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
 
-	/* the recorder follows the code mappings of targets, to name code in stacks */
+	/* to name code in stacks, the recorder follows the code mappings of the set's processes */
 	if (!config->of_all)
 		of_targets |= SOURCE_BIT(SOURCE_OFFCPU) | SOURCE_BIT(SOURCE_SAMPLE);
 	return config->targets || config->only || config->cgroup_id ||
@@ -269,7 +269,7 @@ static int map_counters(struct probe *p, struct err *e)
 	long page = sysconf(_SC_PAGESIZE);
 	void *area;
 
-	/* Elements of the array are aligned to 8 bytes, and so is the struct. */
+	/* The array pads elements to multiples of 8 bytes; the struct's size is such a multiple. */
 	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
 	area = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    bpf_map__fd(p->skel->maps.counters), 0);

@@ -79,7 +79,7 @@ int probe_source_on(struct probe *p, unsigned int source, struct err *e);
 
 /*
  * Call this after the kernel has skipped programs of an attached hook. If the hook has a second
- * program, it sends the skipped events from now on.
+ * program, from now on that program sends the events for which the first is skipped.
  */
 int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e);
 

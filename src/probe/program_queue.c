@@ -20,7 +20,7 @@
 
 #define PROGRAMS_MAX 256
 
-/* Kinds of sections: the cookie of their handler. */
+/* Kinds of sections. The kind is the cookie of the section's handler. */
 enum { TYPED_TRACEPOINT, ITERATOR, RAW_TRACEPOINT };
 
 struct waiting {
@@ -65,7 +65,7 @@ static int add(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
 	w->insn_cnt = cnt;
 	w->prog = prog;
 	w->type = type;
-	/* opts may be longer than this program's declaration, or shorter */
+	/* not copied as a whole: libbpf's struct may be longer or shorter than this file's */
 	w->opts = (struct bpf_prog_load_opts){
 		.sz = sizeof(w->opts),
 		.expected_attach_type = opts->expected_attach_type,
@@ -124,8 +124,8 @@ int program_queue_register(const struct kernel_info *k)
 	if (registered)
 		return 0;
 	/*
-	 * The type is the stub's. It is not tracing, because libbpf reads the kernel's BTF itself
-	 * if an object has a program of that type.
+	 * Registers the type of the stub, which is not BPF_PROG_TYPE_TRACING: libbpf would read the
+	 * kernel's BTF itself if the object had a tracing program.
 	 */
 	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && r >= 0; i++) {
 		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = set_target,

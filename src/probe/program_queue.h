@@ -8,7 +8,7 @@
  * stub.
  *
  * libbpf looks up the BTF ids of tracepoints and iterators in the kernel's BTF, at fixed paths. The
- * queue sets the ids of k instead, which may be from another file.
+ * queue sets ids from its kernel_info instead, which may have been read from another file.
  *
  * Threads: one; one queue per process, because libbpf's callback has no context.
  */

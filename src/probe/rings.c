@@ -16,7 +16,7 @@
 /* ---- assignment of rings to CPUs ---- */
 
 /*
- * Returns the number at the start of a file: of a list like "0-7,64-71" the first CPU. -1: error.
+ * Returns the number at the start of a file, for example 0 for the list "0-7,64-71". -1: error.
  */
 static long read_first(const char *path)
 {
@@ -148,7 +148,7 @@ static unsigned int deal(const unsigned int *group, unsigned int cpu_cnt,
 	return merge(cpu_cnt, have, cnt, ring);
 }
 
-/* on: cnt CPUs. Returns the index in `on` of the first CPU with the same cache as on[i]. */
+/* on: the online CPUs. Returns the index in `on` of the first CPU that shares on[i]'s cache. */
 static unsigned int leader_of(const unsigned int *group, const unsigned int *on, unsigned int i)
 {
 	unsigned int k = 0;
@@ -211,7 +211,7 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 	}
 	topology_online(TOPOLOGY_DIR, cpu_cnt, online);
 	r->cpu_cnt = cpu_cnt;
-	/* caches decide which CPUs share a ring; reading them takes 10 files per CPU */
+	/* if no CPUs share a ring, do not look up their caches: this takes 10 files per CPU */
 	if (config->sharing == RINGS_PER_CPU ||
 	    (config->sharing == RINGS_AUTO && cpu_cnt <= TOPOLOGY_ALONE_MAX)) {
 		for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++)

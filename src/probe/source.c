@@ -46,7 +46,7 @@ bool source_has_seconds(const struct kernel_info *k)
 
 bool source_has_task_storage(const struct kernel_info *k)
 {
-	/* Without this field, only LSM programs may call the helper (Linux 5.11). */
+	/* Without this field (Linux 5.11), only LSM programs may call bpf_task_storage_get(). */
 	return kernel_has_field(k, "task_struct", "bpf_storage");
 }
 

@@ -37,9 +37,9 @@ extern const struct source_info source_infos[SOURCE_ALL_CNT];
 
 /*
  * A hook's second program sends the events for which the kernel skips the first program, on kernels
- * that skip (bpf/alloc.bpf.c). For every event it costs as much as an empty program. It is attached
- * from the start only for hooks that are certain to nest, because interrupts free memory in batches
- * (RCU).
+ * that skip programs (bpf/alloc.bpf.c). For every event it costs as much as an empty program. It is
+ * attached from the start only for hooks that are certain to nest, because interrupts free memory
+ * in batches (RCU).
  */
 enum source_copy {
 	SOURCE_FIRST,

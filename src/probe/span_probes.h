@@ -33,7 +33,7 @@ struct span_probes {
 
 /*
  * Adds the probes of a --request argument. A pattern adds all matching functions, at most 64 in
- * all. -EINVAL: wrong form; -ENOENT: no such program or function; -E2BIG; -ENOMEM.
+ * all. -EINVAL: wrong form; -ENOENT: no such program or function; -E2BIG: more than 64; -ENOMEM.
  */
 int span_probes_add(struct span_probes *p, const char *request, struct err *e);
 void span_probes_done(struct span_probes *p);
