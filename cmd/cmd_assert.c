@@ -30,7 +30,7 @@ struct assertion {
 	struct rule *rules;
 	unsigned int rule_cnt;
 	struct finding *findings; /* by rule, then by trace; each rule has traces_max entries */
-	unsigned int traces_max; /* initial paths.cnt; find_in_trace() removes warm-up runs */
+	unsigned int traces_max; /* paths.cnt before find_in_trace() removes warm-up runs */
 	double *room;
 	bool keeps;
 };

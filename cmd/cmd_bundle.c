@@ -134,7 +134,7 @@ static void sort(struct disclosed *d, unsigned int c)
 	d->cnt[c] = n;
 }
 
-/* Drops strings of class c that `real` does not contain. The class must be sorted in both. */
+/* Drops strings of class c that `real` does not contain. `real` must be sorted. */
 static void keep_real(struct disclosed *d, const struct disclosed *real, unsigned int c)
 {
 	size_t n = 0;
@@ -199,8 +199,8 @@ static int disclosed_say(const struct trace *t, const struct trace *real, bool s
 #define ROOM_FOR_TEXTS 8
 
 /*
- * The members of the zip file: the trace's files unchanged, and readable files: a page, the summary
- * as text and csv, and the manifest's data on the machine.
+ * The members of the zip file: the trace's unchanged files; and, for people, a page, the summary as
+ * text and csv, and a description of the machine from the manifest.
  */
 struct members {
 	struct bundle_member v[BUNDLE_MEMBERS_MAX];	/* the members own their paths and data */
@@ -344,7 +344,7 @@ static int add_texts(struct members *m, struct trace *t, struct analysis *a, str
 	};
 	int r = 0;
 
-	/* both summaries have the same rows */
+	/* keep the rows: both summaries consist of the same rows */
 	analysis_keep_rows(a, true);
 	for (unsigned int i = 0; i < sizeof(texts) / sizeof(texts[0]) && r == 0; i++) {
 		struct bundle_member *v = &m->v[m->cnt++];
@@ -441,7 +441,7 @@ static int zip_make(const char *zip, const char *folder, const char *dir, struct
 /* ---- the command ---- */
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
-#define FOLDER_MAX 200 /* bytes; leaves room for a member's name in the limit of readers */
+#define FOLDER_MAX 200 /* bytes; zip readers limit the length of folder and member name */
 #define MAX_SIZE_MAX UINT64_C(4000000000) /* larger zip files need the Zip64 format */
 
 struct bundle_job {
@@ -526,7 +526,10 @@ static int trim_ends(struct bundle_job *j, bool *ret_any, struct err *e)
 	return r;
 }
 
-/* Leaves out the next source that has bytes, or else a block. *ret_any: something was left out. */
+/*
+ * Leaves out the next source that occupies bytes or, if there is none, a block. *ret_any: something
+ * was left out.
+ */
 static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 {
 	for (unsigned int i = 0; i < TRIM_STEPS; i++) {

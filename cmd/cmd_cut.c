@@ -72,8 +72,8 @@ static int take_sources(void *job, const char *list, struct err *e)
 }
 
 /*
- * Prints a note for each source in the list that was not recorded. EXIT_FAILED if none was
- * recorded.
+ * Prints a note for each source in the list that was not recorded. EXIT_FAILED if no source
+ * was recorded.
  */
 static int check_recorded(const struct trace *t, const char *path, const char *list)
 {
@@ -142,7 +142,7 @@ static int find_processes(struct cut *c)
 	if (!c->q.upid_cnt)
 		return w->cgroup && !w->comm ? who_none(&c->in, WHO_CGROUP, w->cgroup) :
 					       who_none(&c->in, WHO_PROCESS, w->comm ?: w->pids);
-	/* text for the manifest, for people */
+	/* human-readable text for the manifest */
 	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s%s", c->q.upid_cnt,
 		     w->workload ? ", workload" : "", w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",

@@ -207,7 +207,7 @@ static void say_missing_privileges(const struct doctor *d, bool may_record)
 		    own_path(path, sizeof(path)));
 }
 
-/* Prints which data answers will lack even if this user may record every source. */
+/* Prints the data that will be missing even if this user may record every source. */
 static void say_lacks(const struct doctor *d)
 {
 	const struct session_lack *rows;

@@ -2,8 +2,8 @@
 /*
  * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv, json and
  * parquet produce one file per table. Rows are streamed. The files get their names when all are
- * complete, so an interrupted export leaves no files. analysis_export_sqlite() writes databases,
- * render/page.c the page.
+ * complete, so an interrupted export leaves no files. analysis_export_sqlite() writes databases;
+ * render/page.c writes the page.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -106,7 +106,7 @@ static void add_dropped(struct facts *f, const struct trace *t)
 				   say_bytes(bytes), say_count(events)));
 }
 
-/* Returns whether the trace is finished, being recorded, or was never properly ended. */
+/* Returns the state of the trace as text, such as "finished", for people or for programs. */
 static const char *state_of(const struct trace *t, bool for_people)
 {
 	if (trace_is_finished(t))
@@ -185,8 +185,8 @@ static void add_events(struct facts *f, const struct trace *t)
 }
 
 /*
- * Adds the losses that end within the trace. As in reports, a loss counts at its end: a loss that
- * ends after this cut counts in the next cut.
+ * Adds the losses that end within the trace. As in reports, a loss counts at its end: if the trace
+ * is one of several cuts, a loss that ends after it counts in the next cut.
  */
 static void add_losses(struct facts *f, const struct trace *t)
 {
@@ -367,7 +367,7 @@ static int columns(const struct input *in)
 			   : l[i].part < TRACE_LAYOUT_FILE_HEADERS ? "state"
 								   : "files",
 			   &l[i], l[i].is_event ? l[i].row_cnt : all.row_cnt, all.stored_bytes);
-	/* only people get a row with the sum */
+	/* only a table, which is for people, has a row with the sum */
 	if (in->format == RENDER_TABLE)
 		put_column(r, "all", &all, all.row_cnt, all.stored_bytes);
 	free(l);

@@ -98,7 +98,7 @@ static int trace_list_print(const char *dir)
 	return 0;
 }
 
-#define BYTES_DEFAULT 8192 /* size of a message */
+#define BYTES_DEFAULT 8192 /* default maximum size of a message */
 #define BYTES_MAX (1 << 20)
 #define ARGC_MAX 80
 #define ROWS_DEFAULT "20"
@@ -461,7 +461,7 @@ static int answer(void *ctx)
 			say_complete(q->path, false);
 		return c;
 	}
-	/* before the statement, since a limit may end the process */
+	/* print this before the statement runs, since a limit may end the process */
 	if (is_sql(q)) {
 		say_complete(q->path, true);
 		limit_statement(q);
@@ -684,7 +684,7 @@ static json_t *result_of(const struct question *q, struct answer_text *a, size_t
 		if (!is_error && (is_sql(q) || !strcmp(q->tool->name, "view")))
 			json_object_set_new(result, "structuredContent",
 					    structured_of(a, whole_lines(a, bytes)));
-		size = json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;	/* of the message */
+		size = json_dumpb(result, NULL, 0, JSON_COMPACT) + 64; /* 64: rest of the message */
 		if (size <= max || !bytes)
 			return result;
 		json_decref(result);

@@ -32,8 +32,8 @@
 #include "cmd/serve/http_server.h"
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
-#define AGAIN_NS UNITS_NS_PER_S /* the recorder writes a block about once a second */
-/* uncounted events that are counted even without a scrape; counting so many takes some 10 ms */
+#define AGAIN_NS UNITS_NS_PER_S /* interval of checks: a block is written about once a second */
+/* if there are this many uncounted events, count them without a scrape; this takes some 10 ms */
 #define MANY_EVENTS 200000
 #define WAIT_NS 20000000 /* longest wait of a scrape for a count */
 #define FORMAT_CNT 2 /* text formats; index 1: OpenMetrics */
@@ -48,7 +48,7 @@ struct metrics_job {
 	bool once;
 	/* set while the command runs */
 	struct metrics *m;
-	/* events before this instant are counted; trace's clock; 0: none of this trace */
+	/* instant (trace's clock) before which all events have been counted; 0: none counted yet */
 	uint64_t counted_ns;
 	bool from_start; /* count this trace from its beginning */
 	uint64_t peaks_ns; /* start of the current interval of peaks */
@@ -234,8 +234,8 @@ static int count_again(struct metrics_job *j, uint64_t wait_ns)
 	look(j);
 	j->failed = j->failed || count(j);
 	/*
-	 * the time after counting: a request that arrived during the count must not start another
-	 * one
+	 * set the times after counting: a request that arrived during the count must not start
+	 * another count
 	 */
 	j->asked_ns = j->looked_ns = clock_mono_ns();
 	return j->failed ? EXIT_FAILED : 0;

@@ -173,7 +173,7 @@ static void record_page_make(const char *output, const char *html, bool force, b
 #define FORWARDED_CNT 4
 #define STATUS_CANNOT_RUN 126 /* 126 or 127: COMMAND could not be run */
 
-/* State of the command line, for the signal handler. */
+/* Global, since the signal handler uses them. */
 static volatile pid_t recorder;
 static volatile sig_atomic_t stopped;
 
@@ -249,11 +249,12 @@ static int record_repeat(const struct record_repeat *r, const char *output,
 
 #define KEEP_BYTES_MIN (1ull << 20)
 #define LEVEL_DEFAULT UINT64_MAX
-#define STACKS_EVERY 100 /* a stack costs as much as recording 20 allocations */
+/* default allocations per stack: a stack costs as much as recording 20 allocations */
+#define STACKS_EVERY 100
 
 #define UNWIND_DEFAULT_HZ 1000 /* at higher rates, stacks are copied only with --unwind dwarf */
 
-/* State of the command line, for the signal handler. */
+/* Global, since the signal handlers use them. */
 static struct session *volatile running;
 static volatile sig_atomic_t early_stop;
 

@@ -52,7 +52,7 @@ static int take_by(void *options, const char *value, struct err *e)
 	return 0;
 }
 
-/* Converts a heading of a table to the name of its column, without the unit at its end. */
+/* Parses --sort: a column's name, or its heading in a table, which is converted to the name. */
 static int take_sort(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
@@ -478,7 +478,7 @@ static int check_options(struct report_options *r)
 	if (!c && !r->q.by)
 		imply_by(r);
 	c = c ?: check_together(r) ?: check_view(r);
-	/* only tables have a default limit of rows */
+	/* sections in json have the default number of rows, and need not fit on a screen */
 	if (r->in.format == RENDER_JSON)
 		r->q.summary_rows = REPORT_SECTION_ROWS;
 	r->in.of_threads = r->view && r->view->takes & REPORT_TAKES_THREADS;

@@ -583,7 +583,7 @@ static int run_command(struct sql *q, const char *line)
 	return 0;
 }
 
-/* Suggests a faster way after a large scan, once per statement. */
+/* Suggests faster queries before a large scan, once per statement. */
 static void note_large_scan(void *ctx, const char *table, uint64_t rows)
 {
 	struct sql *q = ctx;

@@ -148,7 +148,7 @@ static int view_progress_answer(const struct trace *const *traces, unsigned int 
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
 #define ANSWER_SECONDS 60 /* maximum duration of an answer */
-/* longest wait for traces being read before the page of progress is sent */
+/* if reading the traces takes longer than this, the page of progress is sent */
 #define PAGE_WAIT_NS 200000000
 #define LOOK_US 50000 /* interval of checking whether the client still waits for the answer */
 #define LOOK_NS UNITS_NS_PER_S /* shortest interval between reads of new blocks of a live trace */
@@ -332,7 +332,7 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
-/* view_report_rows() or view_report_search(), and the message for an invalid argument. */
+/* A function that answers with rows, and its messages for an invalid argument and other errors. */
 struct row_source {
 	int (*rows)(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		    uint64_t to_ns, struct http_answer *ret, struct err *e);
@@ -513,7 +513,7 @@ static void answer_page(struct view_job *j, struct http_answer *ret)
 		ret->type = "text/html; charset=utf-8";
 }
 
-/* Compares in constant time, so that the time does not disclose the token. */
+/* Compares text with the token in constant time, so that the time does not disclose the token. */
 static bool is_token(const struct view_job *j, const char *text)
 {
 	unsigned char differs = 0;
@@ -547,7 +547,7 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 }
 
 /*
- * Selects the request's trace: "2/window" is about the second one. Returns the name after the
+ * Selects the request's trace: "2/window" selects the second trace. Returns the name after the
  * number; "?": no such trace.
  */
 static const char *take_trace(struct view_job *j, const char *what)
@@ -696,8 +696,8 @@ static int serve(struct view_job *j)
 	while (!interrupted && !(is_read(j, 0) && j->read_status))
 		http_server_run(j->http, 500);
 	/*
-	 * the reader may be writing the index; this is safe, since the index has checksums, and the
-	 * next reader completes it
+	 * exit even if the reader is writing the index: the index has checksums, and the next
+	 * reader completes it
 	 */
 	if (j->is_reading)
 		_exit(0);

@@ -6,8 +6,8 @@
  * domain (CC0-1.0).
  *
  *	ebpfrec_begin("GET", id);	a request begins, and this thread works for it
- *	ebpfrec_step("parse");		a step of this thread's request begins; the last one ends
- *	ebpfrec_attach(id);		this thread works for that request from now on; 0: for none
+ *	ebpfrec_step("parse");		a step of this thread's request begins; the prior step ends
+ *	ebpfrec_attach(id);		this thread works for request id from now on; 0: no request
  *	ebpfrec_end(id);		the request ends, on any thread
  *	ebpfrec_fail(id);		the request ends with an error
  *
@@ -118,7 +118,7 @@ static __attribute__((unused, noinline)) int ebpfrec_open_(void)
 	return 1;
 }
 
-/* Opens the memory unless that was tried. As a constructor, it runs before other threads exist. */
+/* Opens the memory, at most once. As a constructor, it runs before other threads exist. */
 static __attribute__((constructor)) void ebpfrec_start_(void)
 {
 	int untried = 0, saved = errno;
@@ -160,7 +160,7 @@ static __attribute__((unused, noinline)) uintptr_t ebpfrec_claim_(void)
 						__ATOMIC_RELAXED))
 			slot = (uintptr_t)(p->chunks + (size_t)i * EBPFREC_CHUNK_);
 	}
-	t->lose = slot ? 0 : t->lose ? t->lose - 1 : 64; /* do not search for each lost event */
+	t->lose = slot ? 0 : t->lose ? t->lose - 1 : 64; /* search again after 64 lost events */
 	if (!slot)
 		__atomic_fetch_add(&p->head->lost, 1, __ATOMIC_RELAXED);
 out:
@@ -218,7 +218,7 @@ static __attribute__((unused, noinline)) void ebpfrec_write_(unsigned int action
 			slot->kind = EBPFREC_KIND_REST_;
 		}
 		slot = (struct ebpfrec_slot_ *)ebpfrec_claim_();
-		/* without a chunk, slot is the end of a chunk, so that it is never written */
+		/* without a chunk, the next slot is the end of a chunk, and so is never written */
 		ebpfrec_thread.slot = slot ? (uintptr_t)(slot + 1 + more) :
 					     EBPFREC_RECORDS_ * sizeof(*slot);
 		if (!slot)

@@ -77,8 +77,8 @@ static int take_version(void *field, const char *value, struct err *e)
 
 /*
  * Drops the privileges that file capabilities of this program grant, which only recording needs.
- * Commands that read a trace, which may come from an untrusted source, run without them. Root keeps
- * the caller's privileges.
+ * Commands that read a trace, which may come from an untrusted source, run without them. A caller
+ * that is root keeps its privileges.
  */
 static bool give_up_gained(void)
 {

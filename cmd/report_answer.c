@@ -200,7 +200,7 @@ static void print_table_notes(const struct answer *r)
 
 /*
  * Prints the heading of a table, with the missing parts of the window. With csv and json, prints
- * them as a note.
+ * the missing parts as a note.
  */
 static void print_heading(void *ctx)
 {
@@ -246,7 +246,7 @@ static int write_db(struct report_options *o)
 static int prepare(const struct report_options *o)
 {
 	const struct report_view *v = o->view;
-	/* spikes are relative to all allocations of a process */
+	/* spikes need the whole trace: they are relative to all allocations of a process */
 	bool needs_all = v->index & ANALYSIS_RATES || v->needs.reach & LOSS_AFTER;
 	uint64_t from_ns = needs_all || v->needs.reach & LOSS_BEFORE ? 0 : o->q.from_ns;
 	uint64_t to_ns = needs_all ? UINT64_MAX : o->q.to_ns;
@@ -419,8 +419,8 @@ static int report_wide(struct answer *r, const struct row_sink *sink, struct err
 }
 
 /*
- * Returns whether rows are groups of tasks, which are many per bin; the picture has one line per
- * group.
+ * Returns whether rows are groups of tasks. Such a report has many rows per bin, but only one line
+ * per group in the picture.
  */
 static bool is_of_tasks(const struct report_options *o)
 {
@@ -515,7 +515,7 @@ static int begin(struct answer *r, uint64_t limit)
 		c = write_db(o);
 	if (!c && o->fetch)
 		c = input_fetch(&o->in, o->q.from_ns, o->q.to_ns);
-	if (!c) /* after write_db(): databases have no lines of code, as with `ebpfrec export` */
+	if (!c) /* after write_db(), since databases contain no lines of code */
 		c = input_use_lines(&o->in);
 	c = c ?: input_status(begin_drawing(r, limit), NULL);
 	r->only_drawn = r->drawing && !o->has_limit && is_of_tasks(o);
@@ -650,7 +650,10 @@ static int run(struct answer *r)
 
 	if (c)
 		return c;
-	/* a table counts the rows that it leaves out, and --wide-by needs all rows */
+	/*
+	 * q.limit becomes 0 below, since a table counts the rows that it leaves out, and --wide-by
+	 * needs all rows
+	 */
 	o->limit_wide = o->q.limit;
 	/* with --wide-by, --limit is the number of columns, not of bins */
 	if (o->wide_by && o->has_limit)

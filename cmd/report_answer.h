@@ -11,8 +11,7 @@
 #include "cmd/input/input.h"
 #include "cmd/input/opts.h"
 
-/* Default limit of rows of a table. */
-#define REPORT_BIN_ROWS	  5 /* per bin */
+#define REPORT_BIN_ROWS	  5 /* default limit of rows of a table, per bin */
 
 #define REPORT_MISSING_BYTES 400
 
@@ -36,8 +35,8 @@ struct report_options {
 	const struct row_sink *rows; /* receives the rows instead of stdout; NULL: stdout */
 	char missing[REPORT_MISSING_BYTES]; /* missing parts of the window; "": none */
 	/*
-	 * Progress of --follow: the end of the last bin, the end of the time that was completely
-	 * known at the last answer, and the number of events lost before that time.
+	 * Progress of --follow: the end of the last bin, the instant before which all events were
+	 * known at the last answer, and the number of events lost before that instant.
 	 */
 	uint64_t until_ns, known_ns, lost_cnt;
 };

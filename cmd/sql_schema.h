@@ -15,7 +15,7 @@ struct sql_schema_column {
 struct sql_schema_item {
 	const char *kind;	/* table, view, table-valued function, function */
 	const char *name;
-	const char *call;	/* the name; of a function, with its arguments */
+	const char *call;	/* the name; for a function, with the arguments */
 	const char *text;	/* description of its content or result, in lines */
 	const struct sql_schema_column *columns;	/* none for a function with one result */
 	unsigned int column_cnt;

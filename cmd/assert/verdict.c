@@ -22,8 +22,7 @@
 #include "store/manifest.h"
 
 /*
- * rule: parses a rule, except for its options of report, which the parser of `ebpfrec report`
- * checks.
+ * rule: parses a rule. The parser of `ebpfrec report` checks the options for report in it.
  */
 
 struct word {
@@ -182,8 +181,8 @@ static bool is_phase(const struct word *w)
 }
 
 /*
- * Parses the filters before the word `to`, from right to left. Returns the index of the first one,
- * or -errno.
+ * Parses the filters before the word `to`, from right to left. Returns the index of the first
+ * filter, or -errno.
  */
 static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 {
@@ -202,7 +201,10 @@ static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 	return c ? c : to;
 }
 
-/* Parses the words from `first` up to the column: the options for report, and all phases. */
+/*
+ * Parses the words [first, column): the arguments of report, which end before `end`, and phases,
+ * which may be anywhere.
+ */
 static int take_report(struct rule *r, struct words *w, unsigned int first, unsigned int end,
 		       unsigned int column, struct err *e)
 {
@@ -280,7 +282,7 @@ int rule_parse(struct rule *ret, const char *text, unsigned int line, struct err
 		*ret = r;
 		return *r.sql ? 0 : err_set(e, -EINVAL, "sql: what?");
 	}
-	r.words = malloc(3 * n + 2); /* at most a word and its NUL per byte; then the limit */
+	r.words = malloc(3 * n + 2); /* 2 n + 1 bytes for the words, n + 1 for the limit */
 	if (!r.words)
 		return -ENOMEM;
 	c = divide(&w, text, r.words, e) ?: take_words(&r, &w, r.words + 2 * n + 1, e);
@@ -468,8 +470,8 @@ static int row(void *ctx, const struct value *v)
 	if (f->unowned >= 0 && v[f->unowned].i)
 		f->is_complete = false;	/* events without a known owner may belong to this row */
 	/*
-	 * figures of single events, such as a longest one, are NULL without events: any limit is
-	 * met
+	 * the figure of a single event, such as the longest wait, is NULL without events, and then
+	 * meets any limit
 	 */
 	if (figure->type == VALUE_NULL && column_find(f->names[f->col])->is_single)
 		return 0;
@@ -568,8 +570,8 @@ static struct verdict_result verdict_of_each(const struct finding *f, unsigned i
 }
 
 /*
- * Missing events may move the median in either direction. The rule fails only if the median of the
- * known figures, with the lowest possible values for unknown ones, already breaks the limit.
+ * Missing events may move the median in either direction. The rule fails only if the median breaks
+ * the limit even with the lowest possible value for each unknown figure.
  */
 static struct verdict_result verdict_of_median(const struct finding *f, unsigned int cnt,
 					       double *room)
@@ -748,7 +750,8 @@ static int set_note(struct manifest *m, const char *judged, const struct verdict
 }
 
 /*
- * Returns text on the traces of a figure, valid as long as a text of say_format(); NULL: one trace.
+ * Returns the origin of a figure from several traces: "median of 3 traces"; NULL: one trace. The
+ * text is valid as long as a text of say_format().
  */
 static const char *name_traces(const struct verdict_line *v)
 {
@@ -811,7 +814,7 @@ static int set_all(struct manifest *m, const struct manifest *old, unsigned int 
 		if (strncmp(o->key, NOTE, len) || (o->key[len] && o->key[len] != '.'))
 			r = manifest_set(m, o->key, o->value);
 	}
-	/* without the fraction of the second */
+	/* omit the fraction of the second */
 	snprintf(judged, sizeof(judged), "%.19sZ", say_wall(clock_real_ns(), false));
 	r = r ?: set_note(m, judged, v, cnt);
 	for (unsigned int i = 0; i < cnt && i < VERDICT_NOTES_MAX && !r; i++) {

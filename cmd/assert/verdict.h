@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * verdict: parses rules, and decides whether each rule holds for one or several traces, or whether
- * that is unknown.
+ * verdict: parses rules, and decides whether each rule holds, fails or is undecided for one or
+ * several traces.
  *
  *     rows of a view --[finding]--> a figure of one trace
  *     figures of all traces --[verdict]--> PASS, FAIL, INDETERMINATE
@@ -81,7 +81,7 @@ struct finding {
 	double figure; /* figure of the row furthest beyond the limit, or the sum of all rows */
 	uint64_t rows; /* number of matching rows */
 	char which[160]; /* keys of the row of the figure: "comm=server" */
-	char why[400]; /* the missing parts */
+	char why[400]; /* why the figure is incomplete or unknown */
 	/* "1 .. 2 s", and the time of the trace's start; "": unknown */
 	char window[64], started[40];
 	char error[300]; /* reason why the rule is invalid for this view; "": valid */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * new_trace: writes a trace that gets its name only when it is complete (base/atomic_output.h), for
- * cut, redact, repair and snapshot; the options of pseudonyms. Threads: one. Prints errors.
+ * cut, redact, repair and snapshot. Also parses the options for pseudonyms. Threads: one. Prints
+ * errors.
  */
 #pragma once
 

@@ -19,7 +19,7 @@
 
 /*
  * diff_page: the scale of each plot extends from the lowest to the highest run of both groups; the
- * lowest and the highest value are written below the plot. Quartiles are those of quantile_of().
+ * lowest and the highest value are written below the plot. quantile_of() computes quartiles.
  */
 
 /* layout of a plot, px: the box of A, below it the box of B and the numbers */

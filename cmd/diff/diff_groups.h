@@ -20,10 +20,11 @@
  *
  *     rows of report profile, offcpu or stacks, per trace --> [diff_flame] --> page, folded lines
  *
- * For each side, a stack has the mean of its runs, per run, second or request. The colour of a
- * frame shows the change of the frame's own time or bytes (of the stack that ends in this frame),
- * if that change is significant. Between groups, the verdict of groups.h decides; between two
- * traces, the change must exceed 4 standard errors, estimated from the numbers of samples.
+ * The value of a stack on a side is its time or bytes per run, second or request: the mean of the
+ * side's runs. The colour of a frame shows the change of the frame's own time or bytes (of the
+ * stack that ends in this frame), if that change is significant. Between groups, the verdict of
+ * groups.h decides; between two traces, the change must exceed 4 standard errors, estimated from
+ * the numbers of samples.
  *
  * Threads: one. Functions print errors and return exit statuses.
  */
@@ -78,7 +79,7 @@ struct diff_rows {
 	const struct row_sink *out;
 	enum render_format format;
 	bool only_changed;
-	bool has_small, has_few, has_digits; /* whether a row needs the legend */
+	bool has_small, has_few, has_digits; /* whether a row needs this legend */
 };
 
 int diff_rows_begin(const struct diff_rows *d);

@@ -103,7 +103,7 @@ void hosts_close(struct hosts *h)
 
 /* ---- time ---- */
 
-/* Finds a mark in the first trace that has it, as wall-clock time. */
+/* Sets *ret_ns to the wall-clock time of a mark in the first trace that has it. */
 static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_ns)
 {
 	const struct hosts *h = ctx;
@@ -275,8 +275,8 @@ static void end_host(struct host *one)
 }
 
 /*
- * Appends the number of requests that the host's answer may lack to the missing parts of its
- * window.
+ * Appends to the missing parts of the host's window the number of requests that its answer may
+ * lack.
  */
 static int add_unowned(struct host *one, const struct report_request *q)
 {

@@ -67,7 +67,6 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
  * align_row: columns before a row with the wall-clock time of its bin (analyze/engine/align.h), and
  * with the host and trace of the row.
  */
-/* Columns before a row. */
 #define ALIGN_COLUMNS "unix_ns", "wall_uncertainty_ns"
 #define ALIGN_COLUMN_CNT 2
 
@@ -75,7 +74,7 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row);
 
 /*
- * Prepends the columns host and trace_id to ALIGN_COLUMNS. The texts belong to t. Call it before
- * row_prefix_init().
+ * Prepends the columns host and trace_id to ALIGN_COLUMNS. Their values belong to t. Call this
+ * function before row_prefix_init().
  */
 void align_name_trace(struct row_prefix *p, const struct trace *t);

@@ -231,8 +231,8 @@ int input_open_cut(struct input *in, struct trace_cut_request *q)
 	q->before_ctx = in->analysis;
 	if (!c && q->upids) {
 		/*
-		 * requests without an owner may belong to any selected process, so the number is
-		 * the same for all
+		 * requests without an owner may belong to any selected process, so their number
+		 * does not depend on the selection
 		 */
 		const struct report_request io = { .view = "io", .from_ns = q->from_ns,
 						   .to_ns = q->to_ns, .workload = true };
@@ -698,7 +698,7 @@ static int find(const char *what, const char *id, char path[PATH_MAX])
 	path[strcspn(path, "\n")] = '\0';
 	if (waitpid(pid, &status, 0) != pid)
 		return -ENOENT;
-	/* where posix_spawn() cannot report a missing program, the child's status is 127 */
+	/* status 127: the program is missing, and posix_spawn() could not report it */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return -ENOPKG;
 	if (status || !strchr(path, '/'))

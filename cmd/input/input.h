@@ -29,15 +29,15 @@ struct input {
 	enum render_format format;
 	bool markdown; /* print tables as Markdown */
 	bool anyway;		/* open the trace even without a manifest */
-	bool quick;		/* may use lists stored in derived.idx, and store them */
+	bool quick;		/* may load lists from derived.idx, and store lists in it */
 	/*
 	 * state that successive analyses of a growing trace share, and the instant from which the
-	 * next one continues; NULL: the trace is analyzed once
+	 * next analysis continues; NULL: the trace is analyzed once
 	 */
 	struct analysis_follow *follow;
 	uint64_t follow_from_ns;
 	bool folded_count;	/* see struct render_options */
-	bool wide; /* see struct render_options, also for drops */
+	bool wide; /* this and drops: see struct render_options */
 	bool of_bins; /* sets per_first of struct render_options */
 	const char *drops;
 	const char *symbols;	/* directories of files with symbols; NULL: none */
@@ -118,7 +118,10 @@ char *input_output_name(const struct input *in, const char *ending);
  * recorded. EXIT_FAILED: it cannot be opened.
  */
 int input_open(struct input *in, bool notes);
-/* Returns true, with a note, for a warm-up run (`record --warm-up`), which groups exclude. */
+/*
+ * Returns true, and prints a note, for a warm-up run (`record --warm-up`), which groups of traces
+ * exclude.
+ */
 bool input_is_warm_up(const struct input *in);
 /* Reads the blocks recorded since the trace was opened. */
 int input_refresh(struct input *in);
@@ -160,11 +163,14 @@ void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns)
 int input_open_analysis(struct input *in);
 /* Opens the analysis unless it is open, and makes all parts of the index. */
 int input_analysis(struct input *in);
-/* Looks up names of code in the files of --symbols, if it is set. Part of input_open_analysis(). */
+/*
+ * Looks up the names of code addresses in the files of --symbols, if it is set. Called by
+ * input_open_analysis().
+ */
 int input_use_symbols(struct input *in);
 /*
- * Runs debuginfod-find for the files of `report symbols`, and looks up names of code in the found
- * files. EXIT_FAILED: it cannot be run, or no server is configured.
+ * Runs debuginfod-find for the files of `report symbols`, and looks up the names of code addresses
+ * in the found files. EXIT_FAILED: it cannot be run, or no server is configured.
  */
 int input_fetch(struct input *in, uint64_t from_ns, uint64_t to_ns);
 /* Makes the analysis show lines of code, if --lines is set. EXIT_FAILED on errors. */
@@ -198,14 +204,14 @@ void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 /* Returns the window of --from and --until, CLOCK_MONOTONIC ns. EXIT_USAGE: it is invalid. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
-/* Converts --from and --until, if set, to any time axis. EXIT_USAGE: a value is invalid. */
+/* Converts --from and --until, if set, to the time axis of base. EXIT_USAGE: an invalid value. */
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns);
 
 /*
  * Returns whether the window is complete for these needs (loss_index_is_complete()). If not, writes
- * the missing parts to buf: "alloc: 1,200 events lost; block: ...", sources that were off or never
- * recorded, or that the window is outside the trace.
+ * the reasons to buf: "alloc: 1,200 events lost; block: ..."; sources were off or never recorded;
+ * the window is outside the trace.
  */
 bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
@@ -227,8 +233,8 @@ const char *input_part_note(const struct trace *t);
 const char *input_waits_note(const struct trace *t, const char *view);
 
 /*
- * Returns a note on the error of estimates from a sampled heap, if an answer needs these sources.
- * NULL: no note.
+ * Returns a note on the error of estimates from a sampled heap. sources: sources that the answer
+ * needs. NULL: no note.
  */
 const char *input_heap_note(const struct trace *t, const char *sources);
 

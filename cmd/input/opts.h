@@ -119,9 +119,9 @@ void opts_print_help(const struct opts_command *command);
 int opts_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Calls opts_usage_error() for a word that is not one of names. The message is before ("--by: " or
- * ""), then "unknown WHAT 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near,
- * "unknown WHAT 'WORD'" and if_not.
+ * Calls opts_usage_error() for a word that is not one of names. The message begins with `before`
+ * ("--by: " or ""). Then follow "unknown WHAT 'WORD'; did you mean 'NAME'?" and if_near or, if no
+ * name is near, "unknown WHAT 'WORD'" and if_not.
  */
 int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
 		 unsigned int cnt, const char *if_near, const char *if_not);
@@ -217,8 +217,8 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *
 		     struct err *e);
 
 /*
- * Parses a future instant: a wall-clock time, or a duration from now. A time of day is the one
- * nearest to now. -ERANGE: the instant is in the past.
+ * Parses a future instant: a wall-clock time, or a duration from now. For a time of day, the
+ * instant nearest to now is returned. -ERANGE: the instant is in the past.
  */
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e);

@@ -210,7 +210,7 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 /* Number of options that select tasks: --pid, --comm, --workload, --tid and --thread. */
 #define OPTION_CNT 5
 #define OF_PROCESSES 3	/* the first three options select processes */
-#define TOGETHER (1u << OPTION_CNT)	/* a bit after the options' bits */
+#define TOGETHER (1u << OPTION_CNT)	/* bit: a task matches all options */
 #define REQUESTS (2u << OPTION_CNT)
 
 _Static_assert(WHO_ALL == 2 * REQUESTS - 1, "bits of who_find()");
@@ -320,7 +320,7 @@ unsigned int who_find(struct trace *t, const struct report_request *q)
 			found |= 1u << i;
 		is_asked |= is_listed(&w[i]);
 	}
-	/* without events, or without these options, nothing can be missing */
+	/* without events or without these options, all of them count as matched */
 	trace_blocks(t, &block_cnt);
 	if (!block_cnt || !is_asked)
 		found = WHO_ALL & ~REQUESTS;

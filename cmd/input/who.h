@@ -39,7 +39,7 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 /*
  * Finds the request of a program by its id (a number, or as in tables: 2,062,948) among the
  * requests that ended in the window [*from_ns, *to_ns) or were open at its end, and sets the window
- * to the request. Exactly one must match. option: name of the option, for messages.
+ * to the request. Exactly one request must match. option: name of the option, for messages.
  */
 int who_request(const struct input *in, const char *option, const char *text, uint64_t *from_ns,
 		uint64_t *to_ns, uint64_t *ret_id);
@@ -47,6 +47,6 @@ int who_request(const struct input *in, const char *option, const char *text, ui
 /*
  * Sets the window to the lifetime, within the trace, of the process that in->during selects, or of
  * the thread if there is no such process; or to the time of a request ("request:ID"). Exactly one
- * must match.
+ * process, thread or request must match.
  */
 int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns);

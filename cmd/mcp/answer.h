@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * answer: collects the output of a command line of this program, which runs in a process of its
- * own. If it takes too long, needs too much memory or crashes, only that process ends, not the
+ * answer: runs a command line of this program in a process of its own, and collects its output. If
+ * the command takes too long, needs too much memory or crashes, only that process ends, not the
  * server.
  *
  * Threads: one. Errors: -errno.

@@ -58,7 +58,7 @@ int metric_options_list(void *field, const char *value, struct err *e)
 #define WORTH_BYTES (1u << 20)
 #define WORTH_PARTS 100 /* the same for times: at least the window's length / WORTH_PARTS */
 #define HIST_FIRST 12 /* the first bucket: less than 2^12 ns (4 us) */
-#define HIST_LAST 34 /* the last bucket but +Inf: less than 2^34 ns (17 s) */
+#define HIST_LAST 34 /* the last bucket before +Inf: less than 2^34 ns (17 s) */
 #define HIST_BUCKETS (HIST_LAST - HIST_FIRST + 2) /* including +Inf */
 #define HIST_WORDS (HIST_BUCKETS + 1) /* the buckets and the sum */
 
@@ -115,7 +115,7 @@ struct metrics {
 /* ---- labels ---- */
 
 /*
- * Returns the index of a label by its text; LABEL_OTHER: there is none. admit: adds the label if
+ * Returns the index of a label by its text; LABEL_OTHER: no such label. admit: adds the label if
  * there is room.
  */
 static size_t find_label(struct metrics *m, struct labels *l, const char *text, bool admit)
@@ -144,9 +144,9 @@ static size_t find_label(struct metrics *m, struct labels *l, const char *text, 
 }
 
 /*
- * Removes labels that have been idle for METRICS_IDLE_NS, the longest first, until there is room
- * for the `top` largest owners of a section. Runs only between windows, so that each label has the
- * whole window's values.
+ * Removes labels that have been idle for METRICS_IDLE_NS, the longest idle first, until there is
+ * room for the `top` largest owners of a section. Runs only between windows, so that each label has
+ * the whole window's values.
  */
 static void make_way(struct metrics *m)
 {
@@ -352,9 +352,9 @@ static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
 }
 
 /*
- * Adds a row of a histogram. The column high_ns, the upper end of a step, precedes the number of
- * requests in that step. sum_ns: sum of their times; slow_id and slow_ns: the longest of these
- * requests.
+ * Adds a row of a histogram: the upper end of a step (column high_ns) and, in a later column, the
+ * number of requests in that step. sum_ns: total time of these requests; slow_id and slow_ns: id
+ * and time of the longest request.
  */
 static int on_histogram(struct metrics *m, const struct value *row, const char *labels, size_t bin)
 {

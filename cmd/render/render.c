@@ -18,7 +18,7 @@ struct render {
 	struct render_out out;
 	struct row_sink sink;
 	uint64_t row_cnt; /* rows of all results */
-	/* rows of the result, or of its bin, so far; rows beyond the limit */
+	/* cnt: rows so far of the result or the current bin; left_out: rows beyond the limit */
 	uint64_t cnt, left_out;
 	struct value first; /* first value of the last row */
 	unsigned int section_cnt;
@@ -27,7 +27,7 @@ struct render {
 
 /* ---- the sink ---- */
 
-/* Keeps the first error, and returns it from then on. */
+/* Stores the first error. Returns the stored error. */
 static int done(struct render *r, int e)
 {
 	if (e && !r->out.error)

@@ -10,7 +10,7 @@
  *     csv    RFC 4180 quoting, lines end in LF, one line per record, header row first; numbers raw,
  *            NULL as an empty cell, text escaped by textsafe_csv()
  *     json   one array of objects, one object per line; NULL, NaN and infinities are null.
- *            Sections make an object, in which each is such an array
+ *            With sections: an object, in which each section is such an array
  *     jsonl  an object per line and nothing else; values that would be null are omitted
  *     parquet  one file with typed columns (render_parquet.c), of one result
  *     table  for people: escaped text, numbers to the right; with human, units by the column's name
@@ -65,8 +65,8 @@ struct render_options {
 	bool markdown; /* table: as Markdown; requires human */
 	bool wide; /* table: every column, with all decimals of instants */
 	/*
-	 * table, with --wide-by: the name of a column; each group has a column of the table with
-	 * the group's values of it. NULL: ordinary columns
+	 * table, with --wide-by: name of the view's column whose values the table shows, in one
+	 * column per group. NULL: ordinary columns
 	 */
 	const char *figure;
 	const char *scope; /* table: options for commands that show more; may be NULL */
@@ -101,8 +101,8 @@ int render_put(void *render, const struct value *values);
 int render_end(void *render);
 
 /*
- * Parses the name of a format, such as "table"; accepts only formats for one of the uses. 0 or
- * -EINVAL.
+ * Parses the name of a format, such as "table". uses: mask of enum render_use; formats without any
+ * of these uses are refused. 0 or -EINVAL.
  */
 int render_parse_format(const char *name, unsigned int uses, enum render_format *ret);
 

@@ -29,8 +29,8 @@ struct rows {
 	struct parquet_column *cols;
 	struct value *row;
 	/*
-	 * for each value: its type and, unless NULL, 8 bytes: the number, or the length of the
-	 * text, which follows
+	 * temporary file with the type of each value and, unless it is NULL, 8 bytes with the
+	 * number, or with the length of the text that follows
 	 */
 	FILE *held;
 	uint64_t row_cnt;
@@ -146,8 +146,8 @@ static int write_digits(struct rows *s, size_t *used, const struct value *v, siz
 }
 
 /*
- * Reads a held value, and converts it to the type of its column. A text is returned as its offset
- * in text_bytes, since the memory of texts may move.
+ * Reads a value from s->held, and converts it to the type of its column. A text is returned as its
+ * offset in text_bytes, since the memory of texts may move.
  */
 static int read_value(struct rows *s, unsigned int col, size_t *used, struct value *v)
 {

@@ -165,7 +165,7 @@ char *stack_turn(const char *text, size_t len)
 
 struct folded {
 	struct stack_columns cols;
-	int count;	/* index of the column */
+	int count;	/* index of the column with the count */
 	const char *rest; /* rest of the page; NULL: write plain lines */
 	struct buf line;	/* line of the current row */
 	struct strpool *texts;
@@ -232,7 +232,7 @@ static void folded_clear(void *state)
 
 const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note)
 {
-	/* in the order in which the page contains them */
+	/* must be in the order of the marks in the page */
 	const char *const marks[][2] = { { "@TITLE@", title }, { "@NOTE@", note },
 					 { "@UNIT@", unit }, { "@STACKS@", "" } };
 	const char *rest = page_flame;

@@ -99,8 +99,8 @@ static int make_stack(struct cell *c, const struct value *v)
 }
 
 /*
- * Stores the name of a process in a tree, indented by its depth, which is the value of the column
- * before.
+ * Stores the name of a process in a tree, indented by its depth, which is the value of the
+ * preceding column.
  */
 static int make_indented(struct cell *c, uint64_t depth, const struct value *v)
 {
@@ -370,10 +370,10 @@ static bool is_same(const struct table *t, unsigned int col)
 }
 
 /*
- * Hides columns without values and columns of equal completeness, even if they would fit. Then
- * makes the line fit: hides columns that are 0 in every row (both steps need all rows), drops
- * columns that do not fit, and narrows texts. Returns whether columns were dropped because they do
- * not fit.
+ * Hides columns without values, and columns of completeness with the same value in all rows, even
+ * if they would fit. Then makes the line fit: hides columns that are 0 in every row (both steps
+ * need all rows), drops columns that do not fit, and narrows texts. Returns whether columns were
+ * dropped because they do not fit.
  */
 static bool fit_columns(struct table *t, bool has_all_rows)
 {

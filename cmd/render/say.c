@@ -295,8 +295,8 @@ void progress_line(struct progress *p, const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	/*
-	 * cut the line to the terminal's width: a wrapped line could not be overwritten; the text
-	 * is ASCII
+	 * cut the line to the terminal's width, since a wrapped line could not be overwritten; each
+	 * byte is a cell, since the text is ASCII
 	 */
 	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 1 && w.ws_col <= sizeof(line))
 		line[w.ws_col - 1] = '\0';

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * say: prints messages for people to stderr, safe for a terminal; the terminal, its pager, and a
- * line of progress on it.
+ * say: prints messages for people to stderr, safe for a terminal. This header also declares the
+ * functions for the terminal, its pager and its line of progress.
  *
  * Messages may quote file names and strings of a trace; control characters, invalid UTF-8 and
- * invisible characters in them are shown as \xNN. Threads: one (say_text() has one static buffer
- * per call, four in turn). No errors.
+ * invisible characters in them are shown as \xNN. Threads: one (say_text() uses four static
+ * buffers in turn). No errors.
  */
 #pragma once
 

@@ -48,8 +48,9 @@ static bool find(struct bin_groups *g, struct word name, unsigned int cnt,
 }
 
 /*
- * Functions begin and row of a sink whose ctx begins with a struct bin_groups. After an error of
- * begin, rows are ignored. Errors: -ENOMEM; -EINVAL, with the reason in error.
+ * bin_groups_begin() and bin_groups_row() are functions of a sink whose ctx begins with a struct
+ * bin_groups. After an error of begin(), rows are ignored. Errors: -ENOMEM; -EINVAL, with the
+ * reason in error.
  */
 static int bin_groups_begin(void *groups, unsigned int col_cnt, const char *const *names)
 {
@@ -280,7 +281,7 @@ void sparkline_free(struct sparkline *s)
 	free(s);
 }
 
-/* Begins a result. Missing columns are not an error of the report; then nothing is drawn. */
+/* Begins a result. If columns are missing, nothing is drawn; this is not an error. */
 static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	int r = bin_groups_begin(ctx, col_cnt, names);

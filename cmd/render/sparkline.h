@@ -42,8 +42,8 @@ const struct row_sink *sparkline_sink(const struct sparkline *s);
 void sparkline_print(struct sparkline *s, FILE *out);
 
 /*
- * bin_groups: collects the rows of a report with --every by group: a series of figures over time
- * per group.
+ * bin_groups: groups the rows of a report with --every. Each group has a series of figures over
+ * time.
  *
  *     rows (t_ns, keys, figures) --[bin_groups]--> groups with a cell per bin --> pivot, sparkline
  *
@@ -92,8 +92,8 @@ static inline size_t bin_groups_cells(const struct bin_groups *g)
 }
 
 /*
- * pivot: turns the rows of a report with --every into a row per bin and a column per group, with 0
- * where a group has no row.
+ * pivot: turns the rows of a report with --every into a row per bin and a column per group. The
+ * figure is 0 if a group has no row in a bin.
  *
  *     rows (t_ns, keys, figures) --[pivot]--> rows (t_ns, a figure of each group) --> a renderer
  *

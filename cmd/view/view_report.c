@@ -86,8 +86,8 @@ static void run_command(char *const *argv, const char *says)
 }
 
 /*
- * Waits for the child, and kills it on a timeout or if its client disconnects. Returns its exit
- * status, or -errno if it was killed.
+ * Waits for the child, and kills it on a timeout or if the client disconnects. Returns the child's
+ * exit status, or -errno if it was killed.
  */
 static int wait_for(pid_t pid, int client_fd)
 {
@@ -308,7 +308,7 @@ int view_download_begin(const struct http_request *q, const char *trace, const c
 	*d = (struct download){ .kind = k, .trace = trace, .symbols = symbols,
 				.from_ns = from_ns, .to_ns = to_ns,
 				.client_fd = http_request_fd(q) };
-	/* signals must interrupt the answering thread */
+	/* block signals in the new thread: they must interrupt the answering thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	c = -pthread_create(&d->thread, NULL, run_download, d);
@@ -323,7 +323,7 @@ int view_download_begin(const struct http_request *q, const char *trace, const c
 	return 0;
 }
 
-#define STACKS_SHOWN 3000	/* stacks in a flame graph: the largest */
+#define STACKS_SHOWN 3000	/* maximum number of stacks in a flame graph: the largest */
 #define SECTION_ROWS 100 /* rows per section of `why`; the page first shows only some of them */
 #define WAITERS_SHOWN 50
 #define FOUND_MAX    15		/* search results of each kind */
@@ -394,8 +394,8 @@ static int write_view(void *ctx, const struct row_sink *out, struct err *e)
 /* ---- the waiters of a thread ---- */
 
 /*
- * Writes rows per waiting thread: threads that were woken by the thread, or by any thread of the
- * process, with this id.
+ * Writes rows for the threads whose waits were ended by the requested thread, or by any thread of
+ * the requested process.
  */
 static int write_waiters(void *ctx, const struct row_sink *out, struct err *e)
 {

@@ -34,7 +34,7 @@ int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struc
  * zip file. A thread waits for the command while other requests are answered. Call it from one
  * thread only.
  */
-/* Limits of time and disk space per file, and of files made at the same time. */
+/* Limits: seconds and bytes per file, and the number of files made at the same time. */
 #define VIEW_DOWNLOAD_SECONDS 60
 #define VIEW_DOWNLOAD_BYTES   (UINT64_C(1) << 30)
 #define VIEW_DOWNLOADS_MAX    4
