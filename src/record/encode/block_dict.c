@@ -15,7 +15,7 @@
 #include "model/call.h"
 #include "record/encode/block_state.h"
 
-#define SITE_DICT_MAX (1u << 17)	/* maximum number of rows per block; more are left out */
+#define SITE_DICT_MAX (1u << 17)	/* maximum number of sites per block; others are left out */
 
 void block_dict_done(struct block_dict *b)
 {
@@ -393,8 +393,8 @@ int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
  *     __schedule, schedule, rwsem_down_read_slowpath, down_read, iterate_dir
  *
  * The frames after those of the scheduler are functions of the lock. Their caller identifies the
- * lock, which has no name of its own. A sleep without such functions is not a wait for a lock. The
- * record may arrive one slice before its switch.
+ * lock, which has no name of its own. A sleep without such functions is not a wait for a lock. A
+ * place record may arrive one slice before the record of its switch.
  */
 
 #define PLACES_MAX 65536	/* maximum number of places whose switches have not arrived */

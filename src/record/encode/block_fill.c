@@ -3,9 +3,9 @@
  * block_fill: converts wire records to arrays per kind and column, in two passes.
  *
  * The first pass counts records by hook and CPU, so every (kind, CPU) has its range in the arrays;
- * the caller also reports the counts as statistics. It collects the task records in order of time,
- * which task_table applies. The loop runs for every record, so everything that can be computed from
- * the sums is left to sum_tally().
+ * the caller also reports the counts as statistics. The pass collects the task records, sorted by
+ * time, for task_table. The loop runs for every record, so everything that can be computed from the
+ * sums is left to sum_tally().
  *
  * The second pass resolves tids and stores the values, with one switch statement per record and no
  * allocation.
@@ -27,8 +27,8 @@
 /*
  * BPF programs read the clock before they reserve room in the ring. An interrupt between the two
  * steps may store its record first, so records may be out of order by a place or two, which
- * insertion sorts at almost no cost. Rows that are far out of order (of the heap, which arrive in
- * chunks) are sorted by radix.
+ * insertion sorts at almost no cost. Rows that are far out of order (such as those of the heap,
+ * whose records arrive in chunks) are sorted by radix.
  */
 
 #define ORDER_INSERT_MAX 256	/* maximum distance by which insertion moves a row */
@@ -406,8 +406,8 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 	if (slot == UINT32_MAX)
 		return UINT32_MAX;
 	/*
-	 * Cache only the tid by which the thread is filed: a tid that an exec moved belongs to the
-	 * thread from another instant on.
+	 * Cache only key_tid: life.since_ns is not valid for a tid that the thread took later, by
+	 * an exec.
 	 */
 	if (tid == t->key_tid)
 		*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
@@ -495,7 +495,8 @@ static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, enum blo
 }
 
 /*
- * If the PLACE record of the switch shows a lock, replaces the call's file by the lock as object.
+ * If the PLACE record of the switch shows a kernel lock, sets the object of the switch to the lock,
+ * and the file type of the call accordingly.
  */
 static __attribute__((noinline)) void note_place(struct fill *f, struct kind_rows *k, uint32_t at,
 						 const struct wire_switch *r)
@@ -533,12 +534,14 @@ static inline void note_switch(struct fill *f, struct kind_rows *k, uint32_t at,
 
 /*
  * Handles a switch away from a thread whose switch to the CPU was not recorded: the kernel hides
- * the task that had the CPU before, so no counter of the kernel shows the missing switch. The time
- * from the previous switch to the start of the thread's stay belongs to the hidden task. If the
- * leaving thread is the idle task, its stay is unknown, and the time has no owner. In both cases
- * the times of other threads are right, so a loss is declared only
- *   - before this slice, if earlier blocks report the hidden task on the CPU;
- *   - if the stay is unknown.
+ * the task that had the CPU before, so no counter of the kernel shows the missing switch. stay_ns
+ * is how long the thread had the CPU (its stay); the time from the CPU's previous switch to the
+ * start of the stay belongs to the hidden task. If the leaving thread is the idle task, its stay is
+ * unknown, and all time since the previous switch has no owner. In both cases the times of other
+ * threads are right, so a loss is declared only for
+ *   - the time before this slice in which earlier blocks report the hidden task on the CPU;
+ *   - the time since the previous switch, if the stay of a thread other than the idle task is
+ *     unknown.
  * A stay that began before the CPU's previous switch counts as unknown.
  */
 static void note_switch_more(struct fill *f, struct kind_rows *k, uint32_t at,
@@ -767,7 +770,7 @@ static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 }
 
 /*
- * Replaces the frames that the kernel found by frames unwound from the copy of the stack at ts_ns.
+ * Replaces the user frames of s with frames unwound from the copy of the stack at ts_ns, if any.
  */
 static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct unwind_stack *copy,
 		   uint64_t frames[UNWOUND_MAX + 1], struct stack_frames *s)
@@ -925,9 +928,9 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 }
 
 /*
- * The kernel's time of an arrival may be some microseconds early, when the thread was still on
- * another CPU. Shortens such a stay on cpu, which ended at row: it begins when the thread left the
- * other CPU.
+ * Corrects the stay of a thread on `cpu` that the switch at `row` ended. The kernel's time of the
+ * thread's arrival may be some microseconds early, when the thread was still on another CPU: the
+ * stay begins when the thread left the other CPU.
  */
 static void shorten_stay(const struct kind_rows *k, unsigned int cpu_cnt, unsigned int cpu,
 			 uint32_t row)

@@ -227,8 +227,8 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	while (i < w->steps.cnt && !request_is_step(w->steps.v[i].h))
 		i++;
 	/*
-	 * The missing event may be a declared loss or, with late records, a loss of an earlier
-	 * slice.
+	 * Start again if an event that seems to be missing may be among the declared losses or, if
+	 * records are late, among those of an earlier slice.
 	 */
 	if (block_slice_lacks(s, WIRE_BLOCK_DONE, true) ||
 	    (i < w->steps.cnt && w->steps.v[i].ts_ns < w->from_ns))
@@ -267,7 +267,8 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 struct file_path {
 	struct inode_entry inode;
 	uint64_t number;
-	uint64_t path_epoch, file_epoch;	/* epoch of its last name, by type */
+	/* epochs of the last blocks with its name of type PATH, and of type FILE */
+	uint64_t path_epoch, file_epoch;
 	char *text;
 };
 

@@ -63,14 +63,15 @@ struct block_cpu {
 	uint32_t row, end;		/* remaining switches */
 	uint32_t run;			/* slot of the current thread */
 	uint32_t last_run;		/* slot of the thread at the end of the slice */
-	bool needs_end;			/* no recorded switch ends last_run's stay */
+	/* add CPU_END rows: a lost switch may have taken the CPU's thread off the CPU */
+	bool needs_end;
 	uint64_t since_ns;
 };
 
 /* Last switches from and to a thread in a slice. */
 struct block_sight {
 	uint64_t left_ns, came_ns;
-	uint32_t came_to;		/* CPU of came_ns + 1; 0: none */
+	uint32_t came_to;		/* 1 + CPU of the switch at came_ns; 0: none */
 	bool is_on;			/* on a CPU at the start of the slice */
 };
 
@@ -85,7 +86,7 @@ struct block_dict {
 	struct buf items;
 };
 
-/* Requests that seem to have lost an event: block_requests.c. */
+/* Search for requests of which an event was lost, see block_requests.c. */
 struct request_lost_end {
 	struct request_track *track;	/* NULL: no events yet */
 	struct trace_loss *suspects;
@@ -114,7 +115,7 @@ struct block_writer {
 	struct block_seen_pid seen_pids[BLOCK_SEEN_PIDS];
 	struct kind_rows rows[EVENT_KIND_CNT];
 	uint32_t *tally;		/* number of records, by cpu * WIRE_HOOK_MAX + hook */
-	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then next rows to fill */
+	uint32_t *pos;	/* by cpu * EVENT_KIND_CNT + kind: counts, later the next rows to fill */
 	struct block_steps tasks;	/* the slice's task records */
 	/* records of class block; without watch_requests, only issues, dirtyings and paths */
 	struct block_steps steps;
@@ -124,7 +125,8 @@ struct block_writer {
 	struct block_sight *sights;	/* by slot */
 	size_t sight_cap;
 	uint64_t number;		/* number of the block being made */
-	uint64_t epoch; /* number of the attempt, so that marks of failed attempts are ignored */
+	/* number of calls of block_writer_encode(); marks set by failed calls have older numbers */
+	uint64_t epoch;
 	bool force_keyframe;			/* the next block lists every task */
 	uint64_t keyframe_epoch;		/* epoch of the last block that lists every task */
 	uint64_t start_ns;		/* from_ns of the first block */
@@ -170,10 +172,10 @@ enum block_site {
 };
 
 /*
- * Looks up a user-space address of an event of a process at ts_ns: code, or a lock, which may be a
- * variable. Each (process, address) is looked up once per block, or again if the mapping changes.
- * *ret_code is the same in every block: a hash of the file, its build id and the offset in the
- * file, or of the name of code without a file; 0: no known mapping. An address of type
+ * Looks up a user-space address of a process at ts_ns: an address of code, or of a lock, which may
+ * be a variable. Each (process, address) is looked up once per block, and again if the mapping has
+ * changed. *ret_code is the same in every block: a hash of the file, its build id and the offset in
+ * the file, or of the name of code without a file; 0: no known mapping. An address of type
  * BLOCK_SITE_CALLER has no row if it has no known mapping.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
@@ -203,7 +205,7 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 /* ---- block_requests.c: files ---- */
 
 void file_paths_init(struct inode_cache *paths);
-/* Names files for threads that sleep on them. Call this while all steps are records of paths. */
+/* Names files for threads that sleep on them. Call this while w->steps has only path records. */
 int file_paths_note(struct block_writer *w);
 /*
  * Fills the path column of the block's issues, and names the files. Call this before rows are

@@ -49,8 +49,8 @@ static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 }
 
 /*
- * Returns true if switch records were lost in the ring after ts_ns. If only a program did not run,
- * the next switch has stay_ns.
+ * Returns true if switch records were lost in the ring after ts_ns. Skipped programs do not count:
+ * the next switch record then contains how long its thread had the CPU (stay_ns).
  */
 static bool lost_records_since(const struct block_slice *s, unsigned int cpu, uint64_t ts_ns)
 {
@@ -219,7 +219,7 @@ static void end_cpu(struct block_writer *w, const struct block_slice *s, unsigne
 	struct block_cpu *c = &w->cpus[cpu];
 	bool is_lost = lost_records_since(s, cpu, c->since_ns);
 
-	/* The first switch of the next slice shows when this stay ended. */
+	/* A lost switch may have taken the thread off the CPU at an unknown time. */
 	c->needs_end = is_lost && c->run != SLOT_UNKNOWN;
 	if (is_lost || is_elsewhere(w, cpu)) {
 		c->run = SLOT_UNKNOWN;
@@ -447,8 +447,8 @@ static int use_irq_names(struct block_writer *w)
 }
 
 /*
- * Names the ids in the columns of a kind, according to the declarations. Paths and sockets are
- * named when they are numbered.
+ * Names the ids in those columns of a kind that are declared to refer to names. Paths and sockets
+ * are named elsewhere, when they are numbered.
  */
 static int use_kind_names(struct block_writer *w, unsigned int kind)
 {

@@ -6,7 +6,7 @@
  *
  * A slice is [from_ns, to_ns), and each slice starts at the end of the previous slice. The caller
  * passes all records with ts_ns < to_ns that it has read and not passed before. A late record
- * (ts_ns < from_ns) keeps its time, which the block's first_ns includes.
+ * (ts_ns < from_ns) keeps its time, so the block's first_ns may be before from_ns.
  *
  * The writer keeps the state that makes each block decodable without other blocks: the thread of
  * each tid, the thread on each CPU, RSS and mapped size of processes, names. Layout and validity
@@ -34,10 +34,10 @@ struct block_writer;
 struct block_writer_config {
 	unsigned int cpu_cnt;		/* highest possible CPU number + 1 */
 	int zstd_level;			/* 1..19; 0: default; or BLOCK_LEVEL_NONE */
-	bool filtered;			/* --only: switches of other threads are not recorded */
+	bool filtered;	/* --only: switches of threads outside the workload are not recorded */
 	bool no_switches; /* switches are not recorded, so threads on CPUs are unknown */
 	struct task_table_config tasks;
-	bool watch_requests;		/* declare unrecorded ends of requests: block_requests.c */
+	bool watch_requests;	/* add LOSS rows for missing ends of requests: block_requests.c */
 	/*
 	 * cpu_cnt entries, owned by the caller. NULL: unknown; then no CPU is assumed to be idle.
 	 */
@@ -76,7 +76,7 @@ struct block_slice {
 
 /*
  * Returns true if events of this hook were lost in the slice, or not recorded because their source
- * was off. whole_class: also if this is true of another hook of the class.
+ * was off. whole_class: also if events of another hook of the same class were lost.
  */
 bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
 
