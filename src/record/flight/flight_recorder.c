@@ -319,7 +319,7 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 
 	snprintf(text, sizeof(text), "trigger %s", why);
 	tell(w, text);
-	/* the exit trigger fires only once, and need not wait */
+	/* the exit trigger fires only once: ignore a pending trigger and rest_until_ns */
 	if (w->taken_cnt < (w->o->trigger_max ? w->o->trigger_max : TRIGGER_MAX_DEFAULT) &&
 	    (t->kind == TRIGGER_EXIT || (!w->why[0] && ts_ns >= w->rest_until_ns))) {
 		snprintf(w->why, sizeof(w->why), "%s", why);

@@ -34,15 +34,16 @@ struct flight_options {
 };
 
 /*
- * Checks the triggers. The caller keeps o and notices. sources: recorded sources; requests: of
- * --request; has_command: a command is recorded.
+ * Checks the triggers. o, notices and requests must outlive *ret. sources: mask of the recorded
+ * sources; requests: functions of --request; has_command: a command is recorded.
  */
 int flight_recorder_new(struct flight_recorder **ret, const struct flight_options *o,
 			const struct notices *notices, uint32_t sources,
 			const struct span_probes *requests, bool has_command, struct err *e);
 /*
- * output: directory of the trace; snapshots are written beside it. The caller keeps store and
- * output, and closes store after flight_recorder_end(). own_pids: see trigger.h.
+ * output: directory of the trace; snapshots are written beside it. The caller owns store and
+ * output, and closes store after flight_recorder_end() or flight_recorder_free(). own_pids: see
+ * trigger.h.
  */
 int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
 			  const uint32_t own_pids[TRIGGER_OWN_MAX], struct err *e);
@@ -63,21 +64,21 @@ void flight_recorder_ask_snapshot(struct flight_recorder *w);
 bool flight_recorder_wants_slice(const struct flight_recorder *w);
 
 /*
- * Evaluates triggers, and adds marks to the slice, valid until flight_recorder_written(). Call this
- * before a slice is encoded, when its losses are known.
+ * Evaluates triggers, and adds marks to the slice. The marks are valid until
+ * flight_recorder_written(). Call this before a slice is encoded, when its losses are known.
  */
 int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
 			  size_t slice_cnt, const struct buf *snapshot, struct block_slice *slice,
 			  struct err *e);
 /*
- * Call after the block that ends at to_ns was written: drops its marks, and begins snapshots that
- * are due.
+ * Drops the marks of the block that ends at to_ns, and begins snapshots that are due. Call this
+ * after the block was written.
  */
 void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns);
 
-/* Call after the command has ended, before the last slice. */
+/* Evaluates exit triggers. Call this after the command has ended, before the last slice. */
 int flight_recorder_exit(struct flight_recorder *w, uint64_t now_ns, int status, struct err *e);
-/* Call after the last block was written: makes the snapshots that are due, and waits for them. */
+/* Makes due snapshots, and waits for them to end. Call this after the last block was written. */
 void flight_recorder_end(struct flight_recorder *w);
 
 /*
@@ -88,19 +89,19 @@ void flight_recorder_end(struct flight_recorder *w);
  */
 #define MARKS_MAX 4096
 
-/* The caller sets the first two members, whose objects it keeps; all others are 0 initially. */
+/* The caller sets socket and fd and owns their objects; all other members are 0 initially. */
 struct marks {
 	struct control_socket *socket;	/* may be NULL */
 	int fd;			/* descriptor to read lines from; -1: none, or end of file */
 	uint64_t dropped;	/* number of dropped marks */
 	char line[TRACE_MARK_TEXT_MAX + 1];
-	size_t line_len;	/* if it exceeds the buffer, the rest was dropped */
+	size_t line_len;	/* length of the line so far; bytes beyond the buffer are dropped */
 	struct buf rows;	/* struct trace_mark; owns the texts */
 };
 
 void marks_done(struct marks *m);
 
-/* Reads the marks that have arrived; ignores those outside [start_ns, now_ns]. 0 or -ENOMEM. */
+/* Reads the marks that have arrived; drops marks outside [start_ns, now_ns]. 0 or -ENOMEM. */
 int marks_read(struct marks *m, uint64_t start_ns, uint64_t now_ns);
 int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, const char *text);
 

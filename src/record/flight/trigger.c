@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trigger: one small state machine per condition, over the merged records of each slice.
+ * trigger: runs a small state machine per condition on the merged records of each slice.
  *
  * Levels, bursts, requests, their owners and waits for a CPU come from the state machines of
  * src/model that reports use, too. A burst of memory fires once; bursts of other processes that
@@ -31,8 +31,8 @@
 #include "record/tasks/id_names.h"
 
 /*
- * limit of block requests, and of open requests of programs and their names; above this limit all
- * are dropped, because they may belong to queues that no longer exist
+ * maximum number of addresses of block requests (which may belong to queues that no longer exist),
+ * of open requests of programs, and of their names; beyond it, all are dropped
  */
 #define ADDRESSES_MAX 65536
 
@@ -404,7 +404,7 @@ static void leave_name(struct state *st, const struct process_memory *p)
 	struct name_memory *n = &st->names[p->name];
 
 	n->together.level -= p->own.level;
-	if (!--n->process_cnt) {	/* free this: its ring may be large */
+	if (!--n->process_cnt) {	/* free the burst, whose ring may be large */
 		burst_done(&n->together.burst);
 		burst_init(&n->together.burst, st->t.window_ns, st->t.value + 1, true);
 	}
@@ -571,7 +571,7 @@ static int add_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, u
 	return r < 0 ? r : 0;
 }
 
-/* Adds bytes that the process did not allocate now: inherited, or older. */
+/* Adds bytes that do not count as growth at this time: inherited, or allocated earlier. */
 static void shift_all(struct state *st, struct process_memory *p, int64_t delta)
 {
 	shift(&p->own, delta);
@@ -689,7 +689,7 @@ static uint32_t number_of(uint32_t id)
 	return id > EVENT_ID_FIRST ? id - EVENT_ID_FIRST : 0;
 }
 
-/* Fires the triggers whose condition a request of this age meets for the first time at at_ns. */
+/* Fires the triggers whose limit the request exceeds at at_ns, and did not in earlier slices. */
 static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_t at_ns,
 		   const char *verb)
 {

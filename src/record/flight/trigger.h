@@ -50,8 +50,8 @@ struct trigger {
 };
 
 /*
- * Parses a condition. -EINVAL or -ERANGE: e has the possible conditions. sources: mask of recorded
- * sources, which must include those of the condition.
+ * Parses a condition. -EINVAL or -ERANGE: e lists the conditions or shows the form of this one.
+ * sources: mask of the recorded sources, which must include all that the condition needs.
  */
 int trigger_parse(const char *text, uint32_t sources, bool has_command, struct trigger *ret,
 		  struct err *e);
@@ -71,7 +71,7 @@ struct trigger_sink {
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink);
 void trigger_set_free(struct trigger_set *s);
-/* Sets the names of --request, by number of the request in records. The caller keeps them. */
+/* Sets the names of --request: names[nr - 1] for wire_span.nr. The caller owns the names. */
 void trigger_set_name_requests(struct trigger_set *s, const char *const *names, size_t cnt);
 
 /*
@@ -82,8 +82,8 @@ void trigger_set_name_requests(struct trigger_set *s, const char *const *names, 
 void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX]);
 
 /*
- * Evaluates the records of a slice, of each ring, and the snapshot rows (struct wire_snap) of the
- * slice. Reads only losses, gaps and end of `slice`. A trigger fires at most once per slice.
+ * Evaluates a slice: the records of all rings and the snapshot rows (struct wire_snap). Of `slice`,
+ * only losses, gaps and end are used. A trigger fires at most once per slice.
  */
 int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size_t ring_cnt,
 		     const struct buf *snapshot, const struct block_slice *slice);
