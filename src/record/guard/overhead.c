@@ -19,8 +19,8 @@
 #include "record/guard/sampler.h"
 
 /*
- * budget: adds usage until a period ends. Each period ends in at most one step. After a step the
- * mean starts again, because the sources have changed.
+ * budget: adds usage until a period ends. At most one step is taken at the end of a period. After a
+ * step the mean starts again, because the sources have changed.
  */
 
 #define PERIOD_NS 300000000ULL
@@ -200,7 +200,7 @@ uint64_t budget_cost_ppm(const struct budget *b)
 }
 
 #define REASON "max-overhead"
-/* records arrive within this time: closed gaps are kept for as long */
+/* records are at most this late, so closed gaps are kept for this time */
 #define LATE_NS 5000000000ULL
 
 /* ---- gaps ---- */

@@ -26,8 +26,9 @@ struct probe;
 struct sampler;
 
 /*
- * budget_ppm: millionths of the machine's CPU time. sources: mask of SOURCE_BIT, all on. The caller
- * keeps all arguments. Warns the caller the first time that a source is turned off.
+ * budget_ppm: millionths of the machine's CPU time. sources: mask of SOURCE_BIT of the recorded
+ * sources, which are all on. The caller owns all objects, which must outlive *ret. Calls
+ * notices->warn when a source is turned off for the first time.
  */
 int overhead_new(struct overhead **ret, uint64_t budget_ppm, const struct notices *notices,
 		 uint32_t sources, struct probe *probe, struct sampler *sampler, uint64_t start_ns);
@@ -40,7 +41,7 @@ void overhead_free(struct overhead *o);
 int overhead_look(struct overhead *o);
 
 /*
- * Removes a slice's records inside gaps, and adds the gaps, clipped to the slice, to the slice; the
+ * Removes records inside gaps from the slice, and adds the gaps to it, clipped to its interval. The
  * gaps are valid until the next call. Call this before the slice is counted and encoded. -ENOMEM.
  */
 int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt,
@@ -96,13 +97,14 @@ int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct tra
  * time). After each period, the mean of its cost and of the previous mean is compared with the
  * limit.
  *
- * A source's cost is its programs' time and its share of the recorder's own time, by events. Over
- * the budget, the most expensive sources go off, as many as their costs require; task never goes
- * off, and sched.switch only if no other source costs a twentieth of the rest. Excess cost is
- * compensated: until the average since the start is within the budget, the limit is lower, by at
- * most half the budget, and no source is turned on. If the cost is below half the budget for a
- * while, the source that went off last is turned on; if that source soon has to go off again, it
- * stays off twice as long the next time. Pure computation: no clock, no kernel. Threads: one.
+ * The cost of a source is the time of its programs and a share of the recorder's own time that is
+ * proportional to the source's events. If the cost exceeds the limit, the most expensive sources
+ * are turned off, as many as necessary; task is never turned off, and sched.switch only if no other
+ * source has a twentieth of the remaining cost. The limit is the budget, or less (at least half the
+ * budget) until the average cost since the start is within the budget. During that time, no source
+ * is turned on. If the cost is below half the budget for a while, the source that was turned off
+ * last is turned on; if it soon has to be turned off again, it stays off twice as long. The budget
+ * uses neither the clock nor the kernel. Threads: one.
  */
 /* after the cost has been below half the budget for this time, a source is turned on */
 #define BUDGET_HOLD_NS 3000000000ULL
@@ -114,9 +116,9 @@ struct budget {
 	/* sources that are off, in the order in which they were turned off */
 	unsigned int off[SOURCE_CNT], off_cnt;
 	uint64_t now_ns;		/* sum of the periods */
-	uint64_t on_ns[SOURCE_CNT]; /* when the source was last turned on; 0: it was never off */
+	uint64_t on_ns[SOURCE_CNT]; /* when the source was last turned on again; 0: never */
 	uint64_t hold_ns[SOURCE_CNT];
-	uint64_t low_ns;		/* since when the cost has been below half the budget */
+	uint64_t low_ns;		/* if is_low: when the cost fell below half the budget */
 	bool is_low;
 	/*
 	 * Number of periods to ignore, because the recorder still encodes records of sources that
@@ -163,5 +165,5 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
  */
 void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
 
-/* Returns the cost that caused the last turning off: the mean, or the average since the start. */
+/* Returns the cost that exceeds the budget: the mean, or else the average since the start. */
 uint64_t budget_cost_ppm(const struct budget *b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sampler: a loss row has the losses of a hook on a CPU between two looks (about 50 ms). Skipped
- * programs have no CPU, because the kernel counts them per program.
+ * sampler: a loss row has the losses of a hook on a CPU between two calls of sampler_look() (about
+ * 50 ms). Rows of skipped programs have no CPU, because the kernel counts skips per program.
  */
 #include "record/guard/sampler.h"
 
@@ -37,13 +37,13 @@ struct sampler {
 	unsigned int feed_cnt;
 	unsigned int place_cnt;	/* one per CPU, and one for all feeds */
 
-	uint64_t look_ns;			/* time of the last look */
+	uint64_t look_ns;			/* time of the last sampler_look() */
 	struct loss_seen *seen;			/* by place (see place_cnt) */
 	uint64_t missed_before[WIRE_HOOK_MAX];	/* skipped programs before the recording began */
 	uint64_t missed_seen[WIRE_HOOK_MAX];	/* skipped programs since the recording began */
 	struct trace_loss *losses;
 	size_t loss_cnt, loss_cap;
-	bool losses_given;	/* the loss rows were returned: the next look starts a new list */
+	bool losses_given;	/* sampler_take() returned the list: the next loss begins another */
 
 	uint64_t take_ns;			/* end of the last slice */
 	uint64_t attempted_seen[WIRE_HOOK_MAX], kept_seen[WIRE_HOOK_MAX],
@@ -51,7 +51,7 @@ struct sampler {
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
 	struct trace_cost cost_row;
-	/* resource use at the begin of the recording, and at begin and end of the slice */
+	/* resource use at the start of the recording, and at start and end of the slice */
 	struct usage at_start, at_begin, at_end;
 	uint64_t bytes_written, rss_max_bytes;
 
@@ -175,8 +175,8 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 		uint64_t missed = stats[h].missed_cnt - s->missed_before[h];
 
 		/*
-		 * The difference may shrink temporarily: a second program may be about to send the
-		 * event for which the first was skipped.
+		 * missed may be lower than before: when it was last read, a hook's second program
+		 * may still have been about to send an event for which the first was skipped.
 		 */
 		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
 			continue;
@@ -203,8 +203,8 @@ static uint64_t attempted(const struct sampler *s, unsigned int hook)
 }
 
 /*
- * Reads the counts of runs, then those of events, at begin or end of a measurement. The kernel's
- * statistics are on during both reads, so neither includes the time of switching the statistics.
+ * Reads the counts of runs, then the counts of events, at start or end of a measurement. The
+ * kernel's statistics are on during both reads, so the counts exclude the time of switching them.
  */
 static bool read_counts(struct sampler *s, struct probe_run_stats stats[WIRE_HOOK_MAX],
 			uint64_t cnt[WIRE_HOOK_MAX])
@@ -290,7 +290,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
 
-	/* while programs were being attached, second copies may have been missing */
+	/* ignore earlier skips: hooks may not yet have had their second programs, see source.h */
 	if (!probe_read_stats(s->probe, stats)) {
 		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++)
 			s->missed_before[h] = stats[h].missed_cnt;
@@ -411,7 +411,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	struct ring_stats ring;
 	int err;
 
-	/* the last slice includes losses until the programs were detached */
+	/* the last slice also gets the losses between its end and the detaching of the programs */
 	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
 	err = err ?: look_for_skips(s, to_ns);
 	if (err)
