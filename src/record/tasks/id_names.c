@@ -154,8 +154,8 @@ static int read_numbers(int mount_fd, int len, const char *path, const char *fil
 }
 
 /*
- * Returns true if the group has a quota. Files of both versions use us; "max 100000" and -1 mean
- * unlimited.
+ * Returns true if the group has a quota. The unit in files of both versions is the microsecond;
+ * "max 100000" and -1 mean unlimited.
  */
 static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
 		      long long *ret_period_us)
@@ -171,8 +171,8 @@ static bool has_quota(int mount_fd, int len, const char *path, long long *ret_qu
 
 /*
  * Sets limit_id, quota_ns and period_ns to the quota that applies to the group at path ("/a/b"):
- * its own quota, or the quota of the nearest ancestor that has one. limit_id is an inode number. 0;
- * 1: no quota; -ENOENT: no such group.
+ * its own quota, or the quota of the nearest ancestor that has one. limit_id is an inode number.
+ * Returns 0; 1: no quota; -ENOENT: no such group.
  */
 static int cgroup_quota(int mount_fd, const char *path, struct trace_quota *ret)
 {
@@ -303,7 +303,7 @@ int mounts_read(struct mounts *m, const char *mountinfo)
 	return r;
 }
 
-/* Returns the part of inside below root; NULL: inside is not below root. */
+/* Returns the part of path `inside` below `root`; NULL: the path is not below root. */
 static const char *below(const char *inside, const char *root)
 {
 	size_t n = strlen(root);
@@ -641,8 +641,8 @@ static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 }
 
 /*
- * Reads the quota of a group. If the CPU controller uses version 1, its hierarchy may contain a
- * group with the same path.
+ * Reads the quota of a group. If version 2 sets no quota, uses that of the group with the same path
+ * in the CPU controller's version 1 hierarchy, if there is such a group.
  */
 static int read_quota(const struct id_names *n, struct trace_quota *q)
 {

@@ -19,7 +19,7 @@ struct task_list {
 	size_t cnt, cap;
 };
 
-/* A mark or a command line for a pid that is still unknown. */
+/* A command line, or the mark as part of the workload, for a pid that is still unknown. */
 struct task_waiting {
 	uint32_t pid;
 	bool workload;
@@ -44,7 +44,7 @@ struct task_table {
 	uint64_t snap_ns;		/* time of the last snapshot row; 0: none yet */
 	struct task_snap_runner *snap_runners;	/* by cpu */
 	size_t snap_runner_cap;
-	bool spread;			/* descendants lack workload flags */
+	bool spread;			/* some descendants still lack the WORKLOAD flag */
 	bool failed;			/* out of memory in this block */
 	uint64_t workload_execs;
 };
@@ -130,7 +130,7 @@ static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 
 /*
  * Adds a task, whose since_ns is set, to the list and to the chain of its id. *ret_ended: the older
- * task, which this ends, or NULL. 0 or -ENOMEM.
+ * task with this id that the new task ends; NULL: none. 0 or -ENOMEM.
  */
 static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t key,
 		      struct task_life *l, struct task_life **ret_ended)
@@ -462,7 +462,7 @@ struct task_process *task_table_process_at(struct task_table *id, uint32_t pid, 
 /*
  * ---- task records ----
  *
- * Each record has a TASK_EVENTS row; a record of scheduling facts, only if the facts changed.
+ * Each record gets a TASK_EVENTS row, but a record of scheduling facts only if the facts changed.
  */
 
 /*
@@ -957,8 +957,8 @@ struct waiting {
 };
 
 /*
- * Applies a mark that was set before its process was known, after the records of the slice. Returns
- * true if the mark is done.
+ * Applies a workload mark that was set before its process was known. Called after the records of
+ * the slice were applied. Returns true if the entry is no longer needed.
  */
 static bool apply_waiting(void *ctx, void **value)
 {

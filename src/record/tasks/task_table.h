@@ -33,7 +33,8 @@ struct task_table;
 #define TASK_TABLE_HELPERS 2
 struct task_table_config {
 	/*
-	 * pid of the recorder; TRACE_TASK_RECORDER is set only for threads of this and helper_pids
+	 * pid of the recorder; TRACE_TASK_RECORDER is set only for threads of this process and of
+	 * the processes in helper_pids
 	 */
 	uint32_t recorder_pid;
 	/* pids of the recorder's helpers; 0: none */
@@ -93,11 +94,12 @@ struct task_thread {
 	char comm[TRACE_COMM_LEN + 1];
 	struct trace_sched sched;
 	uint32_t snap_cnt;
-	uint32_t key_tid;		/* tid of the chain that contains this entry */
+	uint32_t key_tid;		/* tid by which this entry is found */
 	/* thread that key_tid means from since_ns on; NULL: this entry itself */
 	struct task_thread *same;
 	bool took_over;			/* has taken the leader's tid by an exec */
-	uint64_t left_ns; /* last switch away from the thread; 0 unless an exec needs it */
+	/* time of the last switch away from the thread; set only if exec_takes_over() uses it */
+	uint64_t left_ns;
 	uint32_t slot;	/* slot in the block writer; valid if slot_block is the current epoch */
 	uint64_t slot_block;
 };

@@ -297,7 +297,7 @@ static int opener_open(const struct helper *h, enum request_what what, uint32_t 
 #define JITS_MAX 4096
 /* maximum number of processes with an open /tmp; each uses two descriptors */
 #define JIT_DIRS_MAX 128
-#define JIT_SOON_NS 2000000000ULL	/* a map file usually appears this soon */
+#define JIT_SOON_NS 2000000000ULL	/* a map file usually appears within this time */
 #define JIT_AGAIN_NS 800000000ULL
 #define JIT_MAX_BYTES (256u << 20)	/* maximum memory for the names of all processes */
 #define UNNAMED_MAX 65536

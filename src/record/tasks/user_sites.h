@@ -45,7 +45,7 @@ int user_sites_look(struct user_sites *u);
  */
 void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 
-/* id_names_calls.site; ctx is a struct user_sites. */
+/* Implements id_names_calls.site; ctx is a struct user_sites. */
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
 

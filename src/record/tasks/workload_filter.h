@@ -22,8 +22,8 @@ struct workload_filter {
 void workload_filter_done(struct workload_filter *f);
 
 /*
- * Removes frees of other objects from a slice's records. 0 or -ENOMEM: some frees may not have been
- * removed.
+ * Removes frees of objects that are not the workload's from a slice's records. 0 or -ENOMEM: some
+ * of these frees may remain.
  */
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
 			  unsigned int slice_cnt);
