@@ -102,7 +102,7 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
-/* Returns the errno of an exec of a file that is missing or not executable; else 0. */
+/* Returns 0, or the errno of an exec that fails because path is missing or not executable. */
 static int check_file(const char *path)
 {
 	struct stat st;

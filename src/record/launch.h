@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: forks a child early, which runs the command later. The child waits while BPF programs are
- * attached, so that its pid is known. It is released after the recording has begun, so that the
- * command is recorded from its first instruction.
+ * launch: forks a child that runs the command later. The child is forked before BPF programs, which
+ * need its pid, are attached. It waits until the recording has begun, so that the command is
+ * recorded from its first instruction.
  */
 #pragma once
 
@@ -47,8 +47,8 @@ int launch_fd(const struct launch *l);
 int launch_release(struct launch *l);
 
 /*
- * Returns 1: the command has ended, and *ret_exit is its exit status in the form of a shell; 0: it
- * is still running. block: waits until it ends.
+ * Returns 1 if the command has ended, with its exit status in *ret_exit (128 + signal if it was
+ * killed); 0 if it is still running. block: waits until the command ends.
  */
 int launch_wait(struct launch *l, int block, int *ret_exit);
 

@@ -106,7 +106,7 @@ void machine_visit_cpus(void)
 			CPU_SET_S(cpu, bytes, one);
 			sched_setaffinity(
 				0, bytes,
-				one); /* fails if the CPU is offline: it then runs no threads */
+				one); /* fails if the CPU is offline and therefore runs no thread */
 		}
 		sched_setaffinity(0, bytes, before);
 	}

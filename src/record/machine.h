@@ -11,8 +11,8 @@
 void machine_describe(struct store_writer *w);
 
 /*
- * Runs the calling thread on each CPU. This forces a switch on each CPU, whose record shows the
- * thread that was running there.
+ * Runs the calling thread on each CPU. This forces a switch on each CPU. The record of the switch
+ * shows the thread that was running on the CPU.
  */
 void machine_visit_cpus(void);
 

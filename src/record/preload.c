@@ -25,13 +25,13 @@
 #include "symbol/elf_symbols.h"
 
 /*
- * Size of the memory as a multiple of the ring size, if a ring size was set. The memory must buffer
- * bursts of events of all CPUs.
+ * Size of the library's memory as a multiple of the ring size, if a ring size was set. The memory
+ * must buffer bursts of events of all CPUs.
  */
 #define RINGS_WORTH 4
-/* Small, because touched pages count as resident memory of the workload. */
+/* Default size, small because touched pages count as resident memory of the workload. */
 #define DEFAULT_BYTES (8u << 20)
-/* Upper bound of the library's own mappings. */
+/* Upper bound of the total size of the library's own mappings. */
 #define LIBRARY_BYTES (1u << 20)
 
 /* Finds the library. False: it is not installed. */

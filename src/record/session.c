@@ -2,15 +2,16 @@
 /*
  * session: runs a recording. The order of steps at the start is important:
  *
- *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at - attach -
- *   choose the start time - snapshot - force a switch on every CPU - rename an older trace with the
- *   same name - drop privileges - release the command
+ *   fork the command (it waits) - load - start readers (they drop all records) - wait for
+ *   --start-at - attach - choose the start time - snapshot - force a switch on every CPU - rename
+ *   an older trace with the same name - drop privileges - release the command
  *
- * so that all events after the start time are recorded, and no earlier ones. At the end: end
- * snapshot - choose the end time - cut - detach - drain - last block.
+ * so that all events after the start time are recorded, and no earlier ones. Then the main thread
+ * cuts a slice about every SLICE_NS (or when many bytes are waiting), encodes it and appends it,
+ * while the readers continue. The steps at the end:
  *
- * In between, the main thread cuts a slice about every SLICE_NS (or when many bytes are waiting),
- * encodes it and appends it, while the readers continue.
+ *   snapshot - choose the end time - cut the last slice there - detach - drain the rings - append
+ *   the last block
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,7 +38,7 @@
 #include "store/store_writer.h"
 
 #define SLICE_NS 800000000ULL /* with encoding and sync, a crash loses less than a second */
-/* with --max-overhead, which is checked after each slice */
+/* SLICE_NS with --max-overhead, whose budget is checked after each slice */
 #define BUDGET_SLICE_NS 400000000ULL
 #define SLICE_BYTES (24ULL << 20)	/* size of records, about half a million of them */
 #define LOOK_MS 50
@@ -64,8 +65,8 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 			return 0;
 		row.task.hdr.ts_ns = s->start_ns;
 		/*
-		 * Switches of threads outside the target set are not recorded after this, so the
-		 * state of such a thread would soon be outdated.
+		 * Later switches of a thread outside the target set are not recorded, so its state
+		 * would soon be outdated.
 		 */
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
 			row.on_cpu = row.off_cpu_state = 0;
@@ -90,7 +91,7 @@ static int give_up_privileges(struct session *s, struct err *e)
 	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
 }
 
-/* Waits until ahead_ns before --start-at, if set. The wall clock may be set during the wait. */
+/* If --start-at was used, waits until ahead_ns before it, even if the wall clock is changed. */
 static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 {
 	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
@@ -121,9 +122,9 @@ static uint64_t choose_start(const struct session *s)
 }
 
 /*
- * Renames an older trace with the output's name, and then the new trace to this name. Called while
- * the recorder still has its privileges, after all steps that can fail except the start of the
- * command, and before the command runs, so that the command finds the new trace.
+ * If an older trace has the output's name, renames that trace, and then renames the new trace to
+ * the output's name. Called after the other steps that can fail, but before privileges are dropped
+ * and before the command, which has to find the new trace, is started.
  */
 static int take_name(struct session *s, struct err *e)
 {
@@ -296,7 +297,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 					       { .fd = s->launch ? launch_fd(s->launch) : -1,
 						 .events = POLLIN } };
 	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
-	/* the command's mappings were read, because the command may exit soon */
+	/* false: read the command's mappings in the first round, since the command may exit soon */
 	bool has_list = false;
 	int err = 0;
 
@@ -350,7 +351,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	return err;
 }
 
-/* Waits until all readers have reached the cut. False: the user has requested twice to stop. */
+/* Waits until all readers have reached the cut. False: the user has requested the stop twice. */
 static bool take_cut(struct session *s)
 {
 	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
@@ -361,8 +362,8 @@ static bool take_cut(struct session *s)
 }
 
 /*
- * Writes the last block, with all events until the end time, which follows the end snapshot, and
- * the final counters.
+ * Takes the end snapshot, chooses a later end time, and writes the last block, with all events
+ * until the end time and with the final counters.
  */
 static int end(struct session *s, struct err *e)
 {

@@ -39,7 +39,7 @@ struct session_options {
 	bool heap_wait;			/* --heap-wait: the workload waits if the ring is full */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
-	/* mask of cpu.sample and sched.offcpu: unwind these stacks by unwind_table.h if possible */
+	/* mask of SOURCE_BIT: unwind stacks of cpu.sample, sched.offcpu with unwind_table.h */
 	uint32_t unwound;
 	bool only;			/* --only: keep only the workload's events */
 	bool force;			/* -f */
@@ -82,7 +82,7 @@ struct session_stats {
 	struct sampler_totals totals;	/* includes inferred losses */
 	uint64_t inferred_cnt; /* lost events that no counter showed; part of totals */
 	uint64_t bytes;				/* written to disk */
-	uint64_t dropped_bytes;			/* part of bytes that --keep removed */
+	uint64_t dropped_bytes;			/* removed by --keep; part of `bytes` */
 	/* length of the kept part of the recording */
 	uint64_t kept_ns;
 	uint64_t duration_ns;
@@ -94,8 +94,8 @@ struct session_stats {
 };
 
 /*
- * Creates a socket whose other end the command inherits as descriptor fd. Returns the recorder's
- * end, or -errno. -EEXIST: fd is in use.
+ * Creates a pair of connected sockets. The command inherits one end as descriptor fd. Returns the
+ * recorder's end, or -errno. -EEXIST: fd is in use.
  */
 int session_span_socket(int fd);
 

@@ -28,8 +28,8 @@
 #include "store/store_writer.h"
 
 /*
- * Descriptors besides those of the rings. With two rings, 94 are open on 6.18, and 188 with all
- * sources.
+ * Number of descriptors besides those of the rings. On Linux 6.18 with two rings, 94 are open, and
+ * 188 with all sources.
  */
 #define FILES_NEEDED 128
 #define FILES_NEEDED_HEAP 128
@@ -143,7 +143,7 @@ uint32_t session_probe_sources(const struct session *s)
 	return s->sources & ~(s->span_probes.cnt ? others : others | SOURCE_BIT(SOURCE_SPAN));
 }
 
-/* Reports the cost of uprobes for the programs that call the functions. */
+/* Reports how much the uprobes of --request slow down each call of a function. */
 static void report_probes(const struct session *s)
 {
 	const struct span_probes *p = &s->span_probes;
@@ -366,7 +366,7 @@ static int check_descriptors(uint32_t sources, const struct span_probes *request
 
 	if (sources & SOURCE_BIT(SOURCE_HEAP))
 		need += FILES_NEEDED_HEAP;
-	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a clock per CPU, and its link */
+	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a perf event per CPU, and its link */
 		need += 2 * (rlim_t)(cpus < 1 ? 1 : cpus);
 	for (size_t i = 0; i < requests->cnt; i++)	/* uprobes and their links */
 		need += 2 * (2 + (rlim_t)requests->v[i].return_cnt);
@@ -533,7 +533,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = launch_new(&s->launch, o->command, o->user, &o->ignored, env, e);
 	if (!err && s->launch)
 		preload_raise_limit(&s->preload, launch_pid(s->launch));
-	/* session_run() reports the error, so no file is created or renamed */
+	/* create no files for a command that cannot be run: session_run() only reports the error */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;
 		return 0;

@@ -43,17 +43,15 @@ struct session {
 	/* limitations of this kernel or user, for the manifest */
 	struct buf lacks;
 	uint32_t sources;
-	bool other_ids;			/* not in the initial pid namespace, whose ids BPF sees */
+	/* the recorder is in another pid namespace than the initial one, whose pids BPF sees */
+	bool other_ids;
 	uint32_t own_pids[OWN_CNT];	/* pids in the initial namespace; 0: none, or unknown */
 
 	struct ring_slice *slices;	/* one per ring */
 	struct buf snapshot;		/* struct wire_snap rows for the next slice */
 	uint64_t start_ns, slice_ns, end_ns;
 	struct trace_clock start_clock; /* clocks at start_ns, for the first block */
-	/*
-	 * An older trace has the output's name. Until everything is attached, the new trace has a
-	 * temporary name.
-	 */
+	/* an older trace still has the output's name, and the new trace has a temporary name */
 	bool older;
 	uint64_t older_real_ns;		/* wall clock at the start of its recording; 0: unknown */
 	struct atomic_output place;
