@@ -51,7 +51,7 @@ static bool is_trusted(const struct stat *link, const struct stat *dir)
 	       link->st_uid == dir->st_uid;
 }
 
-/* Replaces the link fd, the component just opened, by its target. */
+/* Inserts the target of a symbolic link before the rest of the path. fd: the link, just opened. */
 static int follow(struct walk *w, int fd, const struct stat *link)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
@@ -165,7 +165,7 @@ bool path_of_program(char *ret)
 #define NAME ".ebpfrec-new."
 #define BEGIN_TRIES 5
 #define DEPTH_MAX 8 /* more than the depth of any directory of this program */
-/* Number of attempts, because the command may create files while the signal thread removes them. */
+/* Removal is retried, because the command may create files while the signal thread removes them. */
 #define REMOVE_TRIES 1000
 #define REMOVE_WAIT_NS 1000000
 
@@ -392,8 +392,8 @@ char *atomic_output_item(const struct atomic_output *o, const char *name)
 }
 
 /*
- * Returns the path in o->dir with output's last component, which messages about o->path show. For
- * "." and ".." this component is "new".
+ * Returns the path of an item in o->dir with the name of the output (its last component), because
+ * messages about o->path show this name. For "." and ".." the name is "new".
  */
 static char *item_path(const struct atomic_output *o, const char *output)
 {

@@ -48,9 +48,9 @@ int atomic_output_commit_item(const struct atomic_output *o, const char *name, c
 			      bool replace, struct err *e);
 
 /*
- * Creates one file of mode 0600; fill() writes its contents to a stream and returns 0 or -errno
- * with text. replace: as in atomic_output_commit(); without it, an existing output is an error
- * (-EEXIST) before fill() is called.
+ * Creates one file of mode 0600; fill() writes its contents to a stream and returns 0, or -errno
+ * and a message in e. replace: as in atomic_output_commit(). Without replace, an existing output is
+ * an error (-EEXIST) before fill() is called.
  */
 int atomic_output_file(const char *output, bool replace,
 		       int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e);
@@ -59,9 +59,9 @@ int atomic_output_file(const char *output, bool replace,
 void atomic_output_drop(struct atomic_output *o);
 
 /*
- * From now on SIGINT, SIGTERM and SIGHUP remove the directory in use before they end the program.
- * Ignored signals (nohup) stay ignored; SIGPIPE and SIGXFSZ become errors of write(). Call this
- * before the program starts other threads. Repeated calls have no effect. Afterwards only one
+ * After this call, SIGINT, SIGTERM and SIGHUP remove the directory in use before they end the
+ * program. Ignored signals (nohup) stay ignored; SIGPIPE and SIGXFSZ become errors of write(). Call
+ * this before the program starts other threads. Repeated calls have no effect. Afterwards only one
  * output may be in use at a time, by one thread. Best effort: if this fails, a later
  * atomic_output_begin() removes the directory.
  */

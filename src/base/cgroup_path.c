@@ -130,8 +130,8 @@ static bool next_part(const char **path, const char **ret, size_t *ret_len)
 }
 
 /*
- * Appends the pod's id. systemd's slice names use dashes for levels, so pod ids use underscores
- * there.
+ * Writes "k8s:ID/" to buf. In slice names, pod ids have underscores instead of dashes, because
+ * systemd uses dashes for levels; the dashes are restored.
  */
 static void put_pod(char *buf, const char *pod, size_t len)
 {

@@ -32,18 +32,18 @@ bool cgroup_path_container(const char *path, char buf[CGROUP_NAME_MAX]);
 bool cgroup_path_unit(const char *path, char buf[CGROUP_NAME_MAX]);
 
 /*
- * A part of a path, between slashes: a prefix, an id, and a suffix such as ".scope"; lengths in
- * bytes.
+ * A part of a path, between slashes: a fixed prefix, an id, and a suffix such as ".scope". Lengths
+ * are in bytes.
  */
 struct cgroup_part {
-	size_t prefix_len;	/* of the fixed prefix: "docker-", "kubepods-burstable-pod" */
-	size_t id_len;		/* of the id or name after the prefix; 0: only a prefix */
+	size_t prefix_len;	/* length of the prefix: "docker-", "kubepods-burstable-pod" */
+	size_t id_len;		/* length of the id or name after the prefix; 0: only a prefix */
 };
 /* Splits a part. False: a user chose the name. */
 bool cgroup_path_part(const char *s, size_t len, struct cgroup_part *ret);
 
 /*
- * Returns true if s is the id of a container or pod: at least 32 hexadecimal digits, with dashes or
- * underscores between them.
+ * Returns true if s is the id of a container or pod: at least 32 hexadecimal digits, with optional
+ * dashes or underscores after the first digit.
  */
 bool cgroup_path_is_id(const char *s, size_t len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hash_map: the hash map of this program. A key is a pair of 64-bit numbers (the second is 0 where
+ * hash_map: the hash map of this program. A key is a pair of 64-bit numbers (the second is 0 if
  * one number suffices); a value is a pointer or a small number. One lookup touches one or two cache
  * lines.
  *

@@ -200,7 +200,7 @@ static int become(const struct privilege_user *user)
 {
 	/*
 	 * Without keepcaps, the change from uid 0 drops all permitted capabilities.
-	 * privilege_drop() drops the unwanted ones later.
+	 * privilege_drop() drops the unwanted capabilities later.
 	 */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
 	    syscall(SYS_setgroups, (size_t)user->group_cnt, user->groups) ||

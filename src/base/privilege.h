@@ -32,8 +32,8 @@ struct privilege_user {
 bool privilege_has(int cap);
 
 /*
- * True in the initial user namespace. In other namespaces, capabilities apply only to objects of
- * that namespace, and BPF programs belong to none of these.
+ * True in the initial user namespace. In another namespace, capabilities apply only to objects that
+ * belong to that namespace; BPF programs do not.
  */
 bool privilege_is_global(void);
 
@@ -44,8 +44,8 @@ bool privilege_is_locked_down(void);
 	"memory; boot with lockdown=integrity or without lockdown="
 
 /*
- * Fills ret with uid, gid and the user's groups from the system's databases, at most
- * PRIVILEGE_GROUPS_MAX.
+ * Fills ret with uid, gid and, from the system's databases, at most PRIVILEGE_GROUPS_MAX groups of
+ * the user.
  */
 void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid);
 
@@ -76,8 +76,8 @@ int privilege_check_threads(uint64_t keep, struct err *e);
 
 /*
  * account: users and their groups, from all databases that nsswitch.conf names. A static program
- * reads only /etc/passwd and /etc/group, because the C library loads nsswitch modules, which
- * require the exact version of the library. Threads: one.
+ * reads only /etc/passwd and /etc/group, because nsswitch modules, which are loaded at run time,
+ * require the exact version of the C library. Threads: one.
  */
 struct account {
 	uid_t uid;

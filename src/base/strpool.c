@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * strpool: stores strings in pages that never move. A hash map maps a string's hash to the chain of
- * its entries. The hash is seeded, because untrusted files may contain strings prepared to collide.
+ * strpool: stores strings in pages that never move. A hash map maps each hash to the chain of
+ * strings with this hash. The hash is seeded, because untrusted files may contain strings prepared
+ * to collide.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -199,7 +199,7 @@ void textsafe_cut_middle(char *text, unsigned int cells)
 		rest += step(text, n, &i);
 	if (rest <= cells || !cells)
 		return;
-	/* keep a third of the cells at the start: the end of a path distinguishes files better */
+	/* keep only a third of the cells at the start: a path's end distinguishes files better */
 	for (i = 0; used <= (cells - 1) / 3;) {
 		keep = i;
 		used += step(text, n, &i);

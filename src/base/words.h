@@ -11,7 +11,7 @@ struct word {
 };
 
 /*
- * Returns the first word of *list, which may be empty, and advances *list to the next word. A
+ * Returns the first word of *list (possibly an empty word), and advances *list to the next word. A
  * trailing comma is followed by an empty word.
  */
 static inline struct word word_next(const char **list)

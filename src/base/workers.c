@@ -32,7 +32,7 @@ unsigned int workers_cpu_cnt(void)
 {
 	cpu_set_t cpus;
 
-	/* the affinity mask may exceed a cpu_set_t */
+	/* fails if the affinity mask is larger than a cpu_set_t, which has CPU_SETSIZE bits */
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? CPU_SETSIZE :
 							   (unsigned int)CPU_COUNT(&cpus);
 }

@@ -14,7 +14,7 @@
 enum { WORKERS_MAX = 8 };		/* maximum number of threads */
 
 struct workers {
-	unsigned int cnt;		/* number of pieces; put long ones first */
+	unsigned int cnt;		/* number of pieces; long pieces should come first */
 	/* at most WORKERS_MAX; the number of CPUs is another limit */
 	unsigned int thread_max;
 	/* Runs a piece, 0 .. cnt-1, in any thread. 0, or -errno and a message. */
