@@ -237,7 +237,8 @@ int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint
 }
 
 /*
- * Finds the last part at or before at_ns. 1: found; 0: not found; < 0: the table is not readable.
+ * Finds the last part at or before at_ns. 1: found; 0: not found; < 0: the derived file's list of
+ * parts is unreadable or damaged.
  */
 static int find_part(const struct derived_file *d, const struct trace *t, enum checkpoint_part part,
 		     uint64_t at_ns, struct derived_part *ret, uint64_t *ret_at_ns)

@@ -6,11 +6,11 @@
  *     everything before the instant --[checkpoint]--> events with their times, levels of memory
  *
  * Replaying these events leaves readers in the same state as all events before the instant. These
- * events are: the events of every block request's last life (request_track.h); for each thread, the
- * switches and wake-ups that show whether the thread waits and since when; the interrupts that are
- * being served; and an allocation for each object that is not freed yet. Reports do not show when
- * or where these objects were allocated, so the allocations have only address, bytes, order and
- * owner, and a common timestamp.
+ * events are: the events of every block request's last life, which is one use of the request's
+ * address (request_track.h); for each thread, the switches and wake-ups that show whether the
+ * thread waits and since when; the interrupts that are being served; and an allocation for each
+ * object that is not freed yet. Reports do not show when or where these objects were allocated, so
+ * the allocations have only address, bytes, order and owner, and a common timestamp.
  *
  * The parts of a checkpoint come from different kinds of events, and are independent of each other.
  * The state machines that compute a trace's index also make checkpoints
@@ -36,7 +36,7 @@ struct checkpoint {
 	size_t memory_cnt, memory_cap;
 };
 
-/* Parts. The values are stored in files, and equal those of the index's jobs. */
+/* Parts. Their numbers are stored in files, and equal the numbers of the index's jobs. */
 enum checkpoint_part {
 	CHECKPOINT_SCHED = 0,
 	CHECKPOINT_REQUESTS = 1,

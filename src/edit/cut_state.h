@@ -21,10 +21,11 @@
  *
  * Kept events: switches to and from the threads of the processes, and wake-ups of these threads;
  * allocations by these threads, and frees of the allocated objects by any thread; changes of the
- * processes' memory; pages that they dirtied; and all events of every request that they queued,
- * issued or own. A thread of another process in such an event becomes EVENT_ID_FILTERED, except in
- * requests. An allocation by another thread is kept, as filtered, if it shows that a free was lost.
- * An interrupt of another thread is kept if it shows that the end of an interrupt was lost.
+ * processes' memory; pages that the processes dirtied; and all events of every request that the
+ * processes queued, issued or own. A thread of another process in such an event becomes
+ * EVENT_ID_FILTERED, except in requests. An allocation by another thread is kept, as filtered, if
+ * it shows that a free was lost. An interrupt of another thread is kept if it shows that the end of
+ * an interrupt was lost.
  *
  * Threads: one. Errors: -errno.
  */
@@ -71,11 +72,11 @@ struct cut {
 	struct event *events;	/* of the next block */
 	size_t event_cnt, event_cap;
 	uint32_t *cpu_first;		/* by CPU: the thread at the start of the block's slice */
-	/* by CPU: start of that thread's stay if it began before the slice, else 0 */
+	/* by CPU: when that thread got the CPU, if before the slice; else 0 */
 	uint64_t *cpu_since;
 	struct row_cpu_end *cpu_last;	/* by CPU: the thread at the end of the slice */
 	size_t list_at[CUT_LIST_CNT];	/* by list: first row that no block has yet */
-	struct event *broken;	/* entries of interrupts to mark as broken */
+	struct event *broken;	/* interrupt entries to mark: the exit was lost */
 	size_t broken_cnt, broken_cap;
 	struct trace_cut_result res;
 };

@@ -19,8 +19,8 @@
 
 /*
  * cut_filter: whether a request must be kept may become clear only at a later event, such as its
- * issue. Block events are therefore read twice: the first pass numbers the lives of the requests
- * and selects lives to keep.
+ * issue. Block events are therefore read twice: the first pass numbers the requests' lives (uses of
+ * an address, see request_track.h) and selects the lives to keep.
  */
 
 struct cut_filter {
@@ -30,7 +30,7 @@ struct cut_filter {
 	bool *is_on; /* by CPU: a thread of the processes may be running */
 	struct irq_track *irq; /* interrupts being served, from kept events */
 	bool hit; /* the last event allocated or freed an object of the processes */
-	uint64_t *life_of; /* by block event, in order: number of its life */
+	uint64_t *life_of; /* by block event, in order: number of the request's life */
 	size_t event_cnt, event_cap, event_at;
 	bool *is_kept; /* by number of a life */
 	size_t life_cap;
@@ -264,7 +264,7 @@ struct refs {
 	struct hash_map processes, threads;	/* keys: upid, utid */
 	/* rows already written: */
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
-	struct hash_map sites, stacks;	/* keys: address of the row, number */
+	struct hash_map sites, stacks;	/* keys: address of the row; number of the stack */
 };
 
 static void refs_done(struct refs *f)
@@ -498,8 +498,8 @@ static int put_limit_names(struct cut *c, struct refs *f)
 }
 
 /*
- * Writes names to which events need not refer: cgroups that processes joined, groups with quotas,
- * devices, interrupt lines.
+ * Writes names that are needed even if no event refers to them: cgroups that processes joined,
+ * groups with quotas, devices, interrupt lines.
  */
 static int put_window_names(struct cut *c, struct refs *f)
 {

@@ -99,7 +99,7 @@ static int check_block(struct trace *t, size_t block)
 	r = r ?: trace_block_open(t, trace_own_reader(t), block, &o, NULL);
 	r = r ?: check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
-	/* a block that failed in trace_block_verify() is already dropped, with that reason */
+	/* a block that failed in trace_block_verify() is already dropped, for that reason */
 	return r == 0 || r == -ENOMEM ? r : trace_block_drop(t, block, why);
 }
 
@@ -194,7 +194,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	return false;
 }
 
-/* Reports the time before a valid block that neither a block nor damage covers. */
+/* Reports a hole before a valid block: time that neither a block nor damage covers. */
 static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 {
 	struct check_part p = { .file = file, .status = CHECK_DAMAGED, .from_ns = c->covered_ns,

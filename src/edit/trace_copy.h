@@ -53,7 +53,7 @@ struct check_result {
 	 * seems to start later than it did.
 	 */
 	uint64_t missing_first;
-	uint64_t valid_to_ns;	/* end of the part from the trace's start that has no hole */
+	uint64_t valid_to_ns;	/* valid blocks cover the trace up to here without a hole */
 };
 
 /* Called for each stretch; may be NULL. A result < 0 ends the check and becomes its result. */
@@ -92,7 +92,7 @@ int trace_copy_make(const struct trace *t, const char *path, const struct store_
  */
 int trace_copy_block(struct trace *t, size_t block, struct store_writer *w, struct err *e);
 
-#define TRACE_COPY_GAPS_MAX 1000	/* maximum in the manifest; any others are only counted */
+#define TRACE_COPY_GAPS_MAX 1000	/* gaps in the manifest; further gaps are only counted */
 
 struct trace_copy_gaps {
 	uint64_t cnt;

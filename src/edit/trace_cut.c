@@ -55,7 +55,7 @@ static int take(struct irq_track *track, struct irq_holes *holes, struct look *l
 	return r < 0 ? r : irq_track_event(track, ev);
 }
 
-/* Reads events from the window's start until every interrupt open at its end has ended. */
+/* Reads events from the window's start until all interrupts open at the window's end have ended. */
 static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *holes, struct look *l,
 		   struct err *e)
 {
@@ -79,7 +79,8 @@ static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *hol
 }
 
 /*
- * Finds interrupts that are open at the window's end and lack an exit. c->before must be complete.
+ * Finds interrupts that are open at the window's end and whose exit was lost. c->before must be
+ * complete.
  */
 static int cut_find_broken(struct cut *c, struct err *e)
 {
@@ -128,7 +129,7 @@ static void cut_mark_broken(const struct cut *c, struct event *ev)
  * which may be some blocks before the window.
  */
 
-#define NOBODY UINT32_MAX	/* cpu_first: the slice has no piece yet */
+#define NOBODY UINT32_MAX	/* cpu_first: not determined yet */
 
 struct cut_events {
 	struct event_cursor *cursor;
@@ -157,11 +158,15 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 		owner = EVENT_ID_FILTERED;
 	/*
 	 * A switch at the slice's first instant belongs to the slice: the leaving thread had the
-	 * CPU at its start.
+	 * CPU when the slice began.
 	 */
 	if (c->cpu_first[p->cpu] == NOBODY &&
 	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end))) {
-		/* the switch that ends a restored stay restores the stay in the cut as well */
+		/*
+		 * If the switch to the thread is missing, the CPU's thread at the slice's start is
+		 * unknown; readers of the cut restore the thread's time from the switch away from
+		 * it.
+		 */
 		c->cpu_first[p->cpu] = p->is_restored && p->from_ns >= x->from_ns ?
 					       EVENT_ID_UNKNOWN : owner;
 		c->cpu_since[p->cpu] = p->from_ns < x->from_ns ? p->from_ns : 0;
@@ -458,7 +463,7 @@ static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 	return false;
 }
 
-/* Returns whether the threads on CPUs are known: this takes switches. */
+/* Returns whether the threads on CPUs are known, which requires that switches are kept. */
 static bool has_runners(const struct cut *c)
 {
 	return c->kinds_left & 1u << EVENT_SWITCH;
@@ -585,8 +590,8 @@ static void find_cpus(const struct cut *c, uint32_t *owners)
 }
 
 /*
- * Writes a row for each hook with its measurements outside the window. Reports estimate the cost of
- * a hook's run from the whole trace.
+ * Writes a row for each hook with its measurements outside the window, because reports estimate the
+ * cost of a hook's run from the whole trace.
  */
 static void put_hook_means(struct cut *c)
 {
@@ -631,8 +636,8 @@ static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 }
 
 /*
- * Adds a switch to each thread that got its CPU before the window without a recorded switch.
- * Without the added switch, the thread would seem to wait when the window begins.
+ * For each thread that got its CPU before the window without a recorded switch, adds this
+ * switch. Without the switch, the thread would seem to wait when the window begins.
  */
 static int add_switches(struct cut *c)
 {
@@ -665,7 +670,7 @@ static int put_names(struct cut *c)
 {
 	size_t cnt, i;
 	const struct trace_task_event *ev = trace_task_events(c->t, &cnt);
-	struct hash_map last = { 0 };	/* by utid: 1 + the last earlier event with a name */
+	struct hash_map last = { 0 };	/* by utid: 1 + index of the last event with a name */
 	struct trace_task_event row;
 	uint64_t at;
 	int r = 0;
@@ -801,7 +806,8 @@ static int write_blocks(struct cut *c, struct err *e)
 }
 
 /*
- * Copies all blocks unchanged if nothing is left out, including the first block of an earlier cut.
+ * Copies all blocks unchanged; called if nothing is left out. If the old trace is itself a cut, the
+ * block with the state before its window is copied, too.
  */
 static int copy_blocks(struct cut *c, struct err *e)
 {
@@ -834,8 +840,8 @@ static int put_blocks(struct cut *c, struct err *e)
 			       trace_path(c->t));
 	clip_slice(c);
 	/*
-	 * c->first && left_out_cnt: block 0 of a trace that was itself cut is the state before its
-	 * window
+	 * If the old trace is itself a cut, its block 0 has the state before its window, and
+	 * c->first is not 0. If sources are left out, this state must be written again.
 	 */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
 		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out_cnt);
@@ -843,13 +849,13 @@ static int put_blocks(struct cut *c, struct err *e)
 }
 
 /*
- * Writes the number of lost events before the cut, by source, and the length of the holes before
- * the cut: both may have made the state at the window's start wrong. Adds them to the numbers of an
- * earlier cut, which are in entries copied from the old trace.
+ * Writes the number of events lost before the window, by source, and the length of the holes before
+ * the window: both may have made the state at the window's start wrong. If the old trace is itself
+ * a cut, adds the numbers in its manifest.
  */
 static int put_lost_before(struct cut *c)
 {
-	uint64_t sums[UINT8_MAX + 1] = { 0 };	/* by hook; summed per source at its first hook */
+	uint64_t sums[UINT8_MAX + 1] = { 0 };	/* by hook; added up per source below */
 	uint64_t missing_ns = trace_get_number(c->t, "cut.missing_before_ns");
 	size_t cnt;
 	const struct trace_loss *l = trace_losses(c->t, &cnt);

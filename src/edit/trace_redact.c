@@ -154,7 +154,8 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 	text[sizeof(text) - 1] = 0;
 	for (int n = DIGITS_FIRST; n <= DIGITS_LAST; n += 2) {
 		/*
-		 * The first n digits and n itself: words of different lengths have different ids.
+		 * The id contains the first n digits and n: words of different lengths have
+		 * different ids.
 		 */
 		uint64_t id = n == DIGITS_LAST ? hash :
 						 (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;
@@ -917,7 +918,7 @@ static int entry_kind(const struct manifest_entry *m)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		if (fnmatch(entries[i].key, m->key, 0))
 			continue;
-		/* the value is not a number; a later line may match the key */
+		/* the value is not a number; a later entry of the table may match the key */
 		if (entries[i].kind == ENTRY_NUMBERS && m->value[strspn(m->value, "0123456789 .-")])
 			continue;
 		return (int)entries[i].kind;
