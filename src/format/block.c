@@ -169,7 +169,7 @@ int block_meta_verify(const struct block_meta *f, const struct block_io *io, voi
 	size_t have = 0, used = 0, n;
 	int r;
 
-	/* Sections follow each other without gaps: one pass over the columns. */
+	/* Sections follow each other without gaps, so one pass over the columns suffices. */
 	for (unsigned int i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 		uint32_t crc = 0, left = s->stored_bytes;

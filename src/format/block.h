@@ -129,8 +129,8 @@ void block_copy_small(struct block_out *o, const struct block_meta *f, unsigned 
 /*
  * Copies the event columns of the kinds that this program supports. head is a copy of f's. Kinds of
  * later recorders are excluded: their counts become 0, and the block gets CHUNK_BLOCK_TRIMMED.
- * first_ns, from which columns count, and last_ns do not change, and are then only bounds. 0,
- * -EBADMSG, -ENOMEM, or io's error.
+ * first_ns and last_ns do not change, because the columns have times relative to first_ns; they are
+ * then only bounds of the events' times. 0, -EBADMSG, -ENOMEM, or io's error.
  */
 int block_copy_events(struct block_out *o, const struct block_meta *f, const struct block_io *io,
 		      struct disk_block *head);

@@ -25,7 +25,7 @@
 /*
  * Limits that a reader checks before it allocates memory. A writer never exceeds them.
  *
- * The last three limit the work that a block can cause in relation to its size. An event has at
+ * The limits per byte restrict the work that a block causes relative to its size. An event has at
  * least a timestamp, so a block with less than a bit per event is not from a recorder; the densest
  * block measured (a ping-pong) has 0.7 events per byte. Rows are small and all different: the
  * highest measured ratio of unpacked to packed size is 17 (the exits of 20,000 threads of one
@@ -61,11 +61,11 @@ struct disk_file {
 /* disk_block.flags */
 #define CHUNK_BLOCK_TRIMMED                                                                        \
 	0x0002 /* kinds of events were removed: first_ns and last_ns are bounds */
-/* not a slice: events before from_ns that still matter after it */
+/* the block is not a slice: it has events before from_ns that still matter after from_ns */
 #define CHUNK_BLOCK_CARRIED 0x0004
 #define CHUNK_BLOCK_CUT 0x0010	/* last block of a trace cut from a longer one */
 #define CHUNK_BLOCK_REWRITTEN                                                                      \
-	0x0008 /* part of an older block, whose size on disk is in the COST rows */
+	0x0008 /* made from a part of another block, whose size on disk is in the COST rows */
 
 struct disk_block {
 	uint8_t magic[8];	/* CHUNK_BLOCK_MAGIC */

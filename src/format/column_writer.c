@@ -277,7 +277,7 @@ struct column_out {
 	struct kind_rows *k;
 	unsigned int cpu_cnt;
 	uint8_t kind, column;
-	size_t least;	/* least bytes of the stored part */
+	size_t least;	/* minimum size of the stored part */
 };
 
 static void add_part(const struct column_out *x, unsigned int part, unsigned int encoding,
@@ -364,7 +364,7 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
 }
 
-/* Writes an index as one byte if it is small, as most are: ranks are by frequency. */
+/* Writes an index, mostly as one byte: frequent values have low ranks. */
 static inline void put_index(uint8_t **main, uint8_t **escape, uint32_t v)
 {
 	if (v < 255) {
@@ -396,7 +396,10 @@ static void write_index(struct column_out *x, unsigned int column, const uint32_
 	add_index(x, escape);
 }
 
-/* The leaving thread of a SWITCH is mostly the one to which the CPU's last switch went. */
+/*
+ * Writes the leaving threads of SWITCH events. 0: the thread to which the CPU's last switch went,
+ * which is the most frequent case.
+ */
 static void write_prev(struct column_out *x, const uint32_t *rank)
 {
 	uint8_t *main = x->c->main, *escape = x->c->bits;
@@ -451,7 +454,7 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 
 /* ---- repeated values: BACKREF and XREF ---- */
 
-/* The loops have their own copy of the table's address: see add_tokens(). */
+/* Passed by value, so that loops need not read the table's address again: see add_tokens(). */
 struct recent {
 	uint32_t *row;		/* by hash of a value: a row + 1 */
 	unsigned int shift;
@@ -681,14 +684,14 @@ int column_write_all(struct column_writer *c, struct block_out *o, struct kind_r
 }
 
 /*
- * block_events: counts the events by kind and CPU, then fills the arrays of column_writer with
- * them, in the same order.
+ * block_events: counts the events by kind and CPU, then copies them to the arrays of column_writer.
+ * Events of the same kind and CPU keep their order.
  */
 
 struct fill_events {
 	struct kind_rows rows[EVENT_KIND_CNT];
 	uint32_t *pos;			/* by CPU and kind: the next row */
-	struct hash_map by_utid;	/* by utid: its slot */
+	struct hash_map by_utid;	/* by utid: its index in utids and hits (slot) */
 	uint32_t *utids, *hits, *rank, *order;
 	size_t utid_cap, hit_cap;
 	unsigned int cpu_cnt;

@@ -87,8 +87,8 @@ struct token_reader {
 };
 
 /*
- * Returns the bytes of bit stream that cnt tokens need: a reader checks the length once, not per
- * token.
+ * Returns the length in bytes of the bit stream that cnt tokens need, so that a reader can check
+ * the length once instead of per token.
  */
 static inline uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt)
 {
@@ -234,11 +234,11 @@ struct kind_rows {
 	uint64_t need;		/* rows needed recently: see need_note() */
 	uint32_t *cpu_start;	/* first row of each CPU; cpu_cnt + 1 elements */
 	uint64_t *ts_ns;
-	uint32_t *utid;		/* slots: indices of the caller's list of utids */
+	uint32_t *utid;		/* slots: indices into the caller's list of utids */
 	uint32_t *ref;		/* indices for the kind's UTID column, if any */
 	uint32_t *tuple;	/* index in tuples */
 	uint64_t *val[EVENT_VALUES]; /* columns with other codecs than UTID and TUPLE; else NULL */
-	struct tuple_dict tuples;	/* flags, then the TUPLE columns in index order */
+	struct tuple_dict tuples;	/* a tuple: flags, then the values of the TUPLE columns */
 };
 
 /* Before the first call, *k is all zeros. 0 or -ENOMEM. */
@@ -251,7 +251,7 @@ void kind_rows_done(struct kind_rows *k);
 int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt);
 
 struct column_writer {
-	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch buffers for the four parts */
+	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch buffers, by enum chunk_part */
 	/* capacity of the scratch buffers, in rows */
 	uint32_t room;
 	uint64_t need;
@@ -263,15 +263,16 @@ struct column_writer {
 void column_writer_done(struct column_writer *c);
 
 /*
- * Adds all sections of all kinds. rows: by kind; base_ns: the block's first_ns; slot_rank: by slot:
- * index in the block's UTIDS.
+ * Adds all sections of all kinds. rows: by kind; base_ns: the block's first_ns; slot_rank: by slot
+ * (kind_rows.utid): index in the block's UTIDS.
  */
 int column_write_all(struct column_writer *c, struct block_out *o, struct kind_rows *rows,
 		     unsigned int cpu_cnt, uint64_t base_ns, const uint32_t *slot_rank);
 
 /*
- * Ranks the numbers with hits by falling hits, then by number: ret_rank[number] = rank,
- * ret_order[rank] = number (cnt elements). Returns the number of ranks, or -ENOMEM.
+ * Ranks the numbers below cnt that have hits (hits[number] is not 0), by falling hits, then by
+ * number: ret_rank[number] = rank, ret_order[rank] = number (cnt elements). Returns the number of
+ * ranks, or -ENOMEM.
  */
 int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t *ret_order);
 
@@ -332,7 +333,7 @@ struct column_source {
 	struct zunpack *zunpack;
 	const uint32_t *utids;		/* block_meta_utids() */
 	uint32_t utid_cnt;
-	/* by kind: values of its first column; NULL: not read yet */
+	/* by kind: values of the kind's first column; NULL: not read yet */
 	const uint64_t *first_values[EVENT_KIND_CNT];
 };
 

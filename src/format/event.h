@@ -25,7 +25,7 @@ enum {
 	EVENT_ID_FIRST = 16,
 };
 
-#define EVENT_VALUES 15	/* most columns of a kind */
+#define EVENT_VALUES 15	/* maximum number of columns of a kind */
 
 /*
  * The codec of a column (schema/FORMAT.md, "Columns"):
@@ -56,7 +56,7 @@ enum event_codec {
 /* REQUEST complete: a flush sequence may continue with this request */
 #define EVENT_F_FLUSH_SEQ 0x20
 #define EVENT_F_BROKEN                                                                             \
-	0x10 /* IRQ entry in a cut trace: its exit was lost, after the end of the cut */
+	0x10 /* IRQ entry in a cut trace: the exit was after the end of the cut, and was lost */
 
 struct event {
 	uint64_t ts_ns;			/* CLOCK_MONOTONIC */
@@ -83,7 +83,7 @@ enum event_refers {
 
 struct event_column {
 	uint8_t kind, index, codec;
-	uint8_t xref_kind;		/* the kind to which its XREF column refers; 0: none */
+	uint8_t xref_kind;		/* XREF column: the kind to which it refers; else 0 */
 	uint8_t is_later;		/* older blocks may lack the column: its value is then 0 */
 	uint8_t refers;			/* enum event_refers */
 	uint8_t is_null;		/* a table shows 0 as NULL */
@@ -97,7 +97,7 @@ const struct event_column *event_column(unsigned int kind, unsigned int index);
 unsigned int column_codec(unsigned int kind,
 			  unsigned int index); /* enum event_codec; 0: no such column */
 unsigned int column_tuple_cnt(unsigned int kind);	/* number of TUPLE columns of the kind */
-/* the kind to which its XREF column refers; 0: none */
+/* Returns the kind to which the kind's XREF column refers; 0: no XREF column. */
 unsigned int column_xref_kind(unsigned int kind);
 /* Returns the number of values of a kind; 0 for an unknown kind. */
 unsigned int event_kind_values(unsigned int kind);

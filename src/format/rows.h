@@ -68,7 +68,7 @@ struct trace_thread {
 	uint64_t sum_exec_start_ns;
 	uint64_t sum_exec_end_ns; /* CPU time at its exit or in the end snapshot; 0: unknown */
 	const char *comm;
-	struct trace_sched sched;	/* the last one */
+	struct trace_sched sched;	/* the last known parameters */
 };
 
 enum trace_task_event_type {
@@ -90,13 +90,16 @@ struct trace_task_event {
 	struct trace_sched sched;	/* in rows with a name */
 };
 
-/* Memory at one time: baselines from the start snapshot and block keyframes. */
+/*
+ * A process's memory at one time, from the start snapshot or a block's keyframe: the baseline for
+ * later changes.
+ */
 struct trace_rss {
 	uint64_t ts_ns;
 	uint32_t upid;
 	uint64_t bytes[4];		/* file, anon, swap, shmem */
 	uint64_t total_vm_bytes;
-	/* bit per element of bytes, bit 4: total_vm_bytes: its value 0 means unknown */
+	/* mask of unknown values: bits 0 to 3: elements of bytes; bit 4: total_vm_bytes */
 	uint32_t unknown;
 };
 
@@ -110,7 +113,7 @@ struct trace_loss {
 	uint64_t other_cnt;		/* the reservation failed for another reason */
 	/* the kernel skipped the program (recursion_misses); cpu 0xffff: unknown */
 	uint64_t missed_cnt;
-	/* part of these losses that no counter counted: block_requests.c */
+	/* how many of these losses no counter counted: inferred, see block_requests.c */
 	uint64_t inferred_cnt;
 };
 
@@ -138,7 +141,7 @@ struct trace_cost {
 	uint64_t cpu_cnt;		/* CPUs online at to_ns; 0: unknown */
 };
 
-/* Per hook, for [from_ns, to_ns). */
+/* Measurements of one hook in [from_ns, to_ns). */
 struct trace_hook_stat {
 	uint64_t from_ns, to_ns;
 	uint8_t hook;
@@ -217,8 +220,8 @@ enum trace_name_type {			/* declared in schema/events/ */
 };
 
 /*
- * A process's memory ends at its exit, and starts again at an exec. These rows are not recorded: a
- * reader derives them.
+ * The end of a process's memory: at its exit, or at an exec, which starts with new memory. These
+ * rows are not recorded: a reader derives them.
  */
 enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
 struct trace_mm_reset {
@@ -273,7 +276,7 @@ struct trace_site {
 	const char *symbol;	/* function or variable, in the linker's form; "" if unknown */
 	const char *module; /* file as the process sees it, "[vdso]" or "[jit]"; "": none */
 	const char *build_id;		/* hexadecimal digits; "" if unknown */
-	/* code without symbol: its bounds by neighbouring functions of the file; 0, 0: unknown */
+	/* code without a symbol: nearest function boundaries around addr; 0, 0: unknown */
 	uint64_t range_from, range_to;	/* as module_offset */
 };
 

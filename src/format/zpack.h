@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * zpack: packs and unpacks the stored bytes of a section, or of a part of another file. The only
- * user of zstd. Threads: one per packer or unpacker.
+ * zpack: packs and unpacks sections of blocks, and parts of other files. No other module uses zstd.
+ * Threads: one per packer or unpacker.
  */
 #pragma once
 
