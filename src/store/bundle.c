@@ -96,8 +96,9 @@ const char *bundle_library_version(void)
 #define ZIP64_LOCATOR_BYTES 20
 
 /*
- * Checks the end of a zip file, which has the number of members. A comment may follow, so several
- * places may look like the end. All of them must be valid, because libzip may use any of them.
+ * Checks the end record of a zip file, which contains the number of members. A comment may follow
+ * the record, so several places may look like one. All of these must be valid, because libzip may
+ * use any of them.
  */
 static int check_end(int fd, uint64_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle: reads and writes a trace in one zip file, as `ebpfrec bundle` makes.
+ * bundle: reads and writes a trace in one zip file, made by `ebpfrec bundle`.
  *
  *     FILE.zip --[bundle_open]--> manifest text, a descriptor per chunk file --> src/trace
  *
@@ -10,9 +10,9 @@
  * /var/tmp, /tmp, or memory), which vanish when their descriptors are closed.
  *
  * A bundle is untrusted. Errors are: more than BUNDLE_MEMBERS_MAX members, compressed or encrypted
- * members, names in another folder, names with '\', duplicate names, members whose sum exceeds the
- * file, zip64. The size of the file therefore limits the cost of opening it. CRCs of the zip file
- * are not checked: each block has its own CRC, and damage costs only that block.
+ * members, names in another folder, names with '\', duplicate names, members that together exceed
+ * the file's size, zip64. The size of the file therefore limits the cost of opening it. CRCs of the
+ * zip file are not checked: each block has its own CRC, and damage costs only that block.
  *
  * Threads: one per bundle. Errors: 0 or -errno and a struct err.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * chunk_scan: reads one header after another. After an invalid header it searches for the next
- * magic. It trusts the block size of a header with a valid checksum: every byte is verified at most
- * once, even if blocks contain blocks.
+ * magic. It does not search inside a block whose header has a valid checksum, even if the block is
+ * damaged: every byte is verified at most once, even if a file contains blocks within blocks.
  */
 #include "store/chunk_scan.h"
 
@@ -134,7 +134,7 @@ int chunk_header_read(struct disk_file *ret, int fd)
 }
 
 /*
- * Returns whether this is a valid header in the other byte order: not damage, but not readable on
+ * Returns whether h is a valid header in the other byte order: not damaged, but not readable on
  * this machine.
  */
 static bool is_big_endian(const struct disk_file *h)

@@ -2,7 +2,7 @@
 /*
  * chunk_scan: finds the valid blocks of a chunk file, and skips damage.
  *
- *     chunk file --> [chunk_scan] --valid block fronts, damaged stretches--> src/trace
+ *     chunk file --> [chunk_scan] --valid blocks, damaged stretches--> src/trace
  *
  * The file may grow during the scan, which ends at the file's initial size. Threads: any, one per
  * file.
@@ -17,7 +17,7 @@
 
 struct chunk_sink {
 	void *ctx;
-	/* Called for a valid block at offset; owns meta. A result < 0 ends the scan. */
+	/* Called for a valid block at offset; has to free meta. A result < 0 ends the scan. */
 	int (*block)(void *ctx, uint64_t offset, struct block_meta *meta);
 	/* Called for bytes at offset that were skipped; reason is a static string. */
 	int (*damage)(void *ctx, uint64_t offset, uint64_t bytes, const char *reason);
@@ -43,7 +43,7 @@ int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sin
 /* Reads the header of a chunk file. -EBADMSG: no valid header; or an error of reading. */
 int chunk_header_read(struct disk_file *ret, int fd);
 
-/* A block_io for the block at offset base of a file. */
+/* ctx of a block_io for the block at offset base of a file. */
 struct chunk_io {
 	int fd;
 	uint64_t base;

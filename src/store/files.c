@@ -189,7 +189,7 @@ int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx)
 
 /*
  * control_socket: AF_UNIX datagrams. A socket's path has at most 107 bytes and a trace's path may
- * be longer: the socket is addressed through the directory's descriptor in /proc.
+ * be longer, so the socket is addressed through the directory's descriptor in /proc.
  */
 
 struct control_socket {

@@ -64,9 +64,9 @@ int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx);
  *
  *     `ebpfrec mark` --[control_socket_send]--> TRACE/control --[.._receive]--> session
  *
- * If connect() succeeds, the trace is being recorded; the socket of a dead recorder refuses. The
- * socket has mode 0600 in a directory of mode 0700. Only messages from root, the recorder's user
- * and the trace's owner are accepted. Senders cannot make the recorder wait.
+ * If connect() succeeds, the trace is being recorded; a dead recorder's socket refuses
+ * connections. The socket has mode 0600 in a directory of mode 0700. Only messages from root, the
+ * recorder's user and the trace's owner are accepted. Senders cannot make the recorder wait.
  *
  * A message is at most CONTROL_MESSAGE_MAX bytes: a time (CLOCK_MONOTONIC ns, decimal), a blank,
  * and a text. Threads: one per socket. Errors: 0 or -errno.

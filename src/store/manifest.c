@@ -109,7 +109,7 @@ static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t by
  */
 static bool has_sum(const char *line, size_t bytes)
 {
-	/* by length of a prefix of SUM_KEY: longest common subsequence with the line so far */
+	/* [k]: longest common subsequence of SUM_KEY's first k bytes and the line so far */
 	size_t common[SUM_KEY_BYTES + 1] = { 0 };
 
 	for (size_t i = 0; i < SUM_KEY_BYTES && i < bytes; i++) {

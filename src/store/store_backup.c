@@ -46,11 +46,11 @@ static int open_trace(const char *path, struct err *e)
 }
 
 /*
- * Files of analyses, which can be made again, and of recorders. The manifest is removed last,
- * because it identifies the directory as a trace.
+ * Other files of a trace: the derived file, which can be made again, and files of the recorder. The
+ * manifest is removed last, because it identifies the directory as a trace.
  */
 static const char *const others[] = {
-	/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
+	/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and its suffix */
 	DERIVED_FILE_NAME ".new", DERIVED_FILE_NAME, MANIFEST_NEW,
 	CONTROL_SOCKET_NAME,	  MANIFEST_NAME,
 };
@@ -193,7 +193,7 @@ static int check_backup(const struct path_parent *p, uid_t user, const char *pat
 		       path);
 }
 
-/* act: removes the trace; otherwise only returns what would prevent this. */
+/* act: removes the trace; otherwise only returns the error that would prevent the removal. */
 static int remove_old(const char *old, bool act, struct err *e)
 {
 	int fd = open_trace(old, NULL), r = 0;

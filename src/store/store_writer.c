@@ -4,7 +4,7 @@
  *
  * Files are only appended to. A partially written block is truncated; if that fails, too, the file
  * is abandoned, and the next block starts a new one: no data follows damage in a file. Names are
- * relative to the directory's descriptor, and files must be new: nobody can redirect them.
+ * relative to the directory's descriptor, and files must be new, so no user can redirect writes.
  */
 #include "store/store_writer.h"
 
@@ -132,7 +132,7 @@ static void *sync_main(void *arg)
 	return NULL;
 }
 
-/* The caller keeps files until store_sync_free(). -ENOMEM; -EAGAIN: no thread could be started. */
+/* *files must stay valid until store_sync_free(). -ENOMEM; -EAGAIN: no thread could be started. */
 static int store_sync_new(struct store_sync **ret, const struct files *files)
 {
 	struct store_sync *s = calloc(1, sizeof(*s));
@@ -672,7 +672,7 @@ static int close_file(struct store_writer *w, struct err *e)
 	if (w->fd < 0)
 		return 0;
 	if (w->sync) {
-		/* owns the descriptor */
+		/* closes the descriptor, even after an error */
 		r = store_sync_close(w->sync, w->fd, w->next_number - 1);
 	} else {
 		r = w->files->sync(w->files->ctx, w->fd);
@@ -724,8 +724,8 @@ static int note_dropped(struct store_writer *w, struct err *e)
 }
 
 /*
- * Removes files to make room for a block. Call this before writing the manifest: on a full disk it
- * needs their space.
+ * Removes files to make room for a block. Call this before writing the manifest, which needs the
+ * files' space on a full disk.
  */
 static int drop_files(struct store_writer *w, const struct disk_block *h, struct err *e)
 {

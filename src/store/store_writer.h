@@ -6,7 +6,7 @@
  *
  * Appends blocks to the current chunk file, syncs it, and starts a new file at a size or age. A
  * chunk file is synced before it is closed. With a limit on the kept size or time, removes the
- * oldest files; the manifest has their number. The manifest is a small text, replaced atomically.
+ * oldest files and counts them in the manifest. The manifest is a small text, replaced atomically.
  * Files have mode 0600, the directory 0700.
  *
  * Losses in a crash: if only the recorder crashes (kill -9), no appended block is lost, because all
@@ -152,8 +152,8 @@ void store_writer_set_next_file(struct store_writer *w, uint64_t number);
 struct control_socket *store_writer_control_socket(const struct store_writer *w);
 
 /*
- * Call after adopting files with numbers from `number` on; the trace's first block begins at
- * from_ns.
+ * Call after closed files of another trace were linked or copied into the directory. number: the
+ * lowest number of these files; from_ns: start of the trace's first block.
  */
 void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t from_ns);
 /* Writes the manifest (state=finished, span.*), closes all files, and always frees w. */
