@@ -14,8 +14,8 @@
 
 #define TRIM_GAP_PART 16	/* the gap is at least 1/TRIM_GAP_PART of the window */
 /*
- * the trimmed bytes are at most 1/TRIM_BYTES_PART (5 %) of all, which is less than a gap's share if
- * events are evenly spaced
+ * At most 1/TRIM_BYTES_PART (5 %) of all bytes are trimmed. Evenly spaced events would have more
+ * bytes during the time of a gap: 1/TRIM_GAP_PART.
  */
 #define TRIM_BYTES_PART 20
 

@@ -33,7 +33,7 @@ struct burst_found {
 	uint64_t start_ns, end_ns;	/* first and last event */
 	uint64_t bytes;
 	uint64_t baseline;		/* level before the first event */
-	uint64_t before; /* bursts of bytes: bytes of all events before the first one */
+	uint64_t before; /* not for growth: sum of the bytes of all events before the first event */
 	uint64_t base, peak;		/* growth: lowest and highest level */
 };
 
@@ -52,7 +52,8 @@ struct burst {
 	bool active;
 	struct burst_found found;	/* valid while active; has the bytes so far */
 	/*
-	 * growth, while active: lowest level (found.baseline after burst_shift()) and highest level
+	 * growth, while active: lowest level (found.baseline, changed by burst_shift()) and highest
+	 * level
 	 */
 	uint64_t base, peak;
 };
@@ -64,8 +65,8 @@ void burst_done(struct burst *b);
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found);
 /*
- * Adds delta to all levels, because all earlier levels were wrong by delta. Previously unknown
- * bytes are not growth.
+ * Adds delta to all levels, because all earlier levels were wrong by delta. Bytes that were unknown
+ * until now therefore do not count as growth.
  */
 void burst_shift(struct burst *b, int64_t delta);
 /* For growth: returns how far a level is above the lowest one in the window that ends at ts. */

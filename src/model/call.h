@@ -22,7 +22,7 @@
 #define CALL_OTHER 4		/* a system call whose number is too large to be stored */
 #define CALL_FAULT 5		/* an exception in user code that waits for the mmap lock */
 #define CALL_EXIT 6		/* wake-ups: the waker is exiting */
-#define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
+#define CALL_HELD 7		/* at the trace's start: the recorder holds COMMAND back */
 #define CALL_TIMEOUT 8		/* wake-ups: the timer of the sleep expired */
 #define CALL_FROZEN 9		/* a control group froze the thread */
 #define CALL_IS_NUMBER 0x4000	/* a system call; the bits below describe it */
@@ -35,7 +35,7 @@
 /* The object of CALL_FILE_KERNEL_LOCK is the lower 48 bits of a kernel address. */
 #define CALL_LOCK_OBJECT(addr) ((addr) & 0xffffffffffff)
 #define CALL_LOCK_ADDR(object) ((object) | 0xffff000000000000)
-/* The id of the group in the object of CALL_FROZEN: bit 47 becomes bit 54. */
+/* The id of the control group in the object of CALL_FROZEN, whose bit 47 is bit 54 of the id. */
 #define CALL_GROUP_ID(object) ((object) + ((object) >> 47 & 1) * ((1ull << 54) - (1ull << 47)))
 
 enum call_file {
@@ -125,8 +125,8 @@ static inline enum call_object call_object_of(uint32_t call)
 }
 
 /*
- * Valid for a switch. Returns whether the thread waits for a lock of the kernel, not of its
- * program.
+ * Returns whether the thread waits for a lock of the kernel, not of its program. call: as in a
+ * switch event.
  */
 static inline bool call_is_of_kernel_lock(uint32_t call)
 {

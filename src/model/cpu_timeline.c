@@ -110,7 +110,10 @@ static uint32_t owner_of(uint32_t runs, const struct event *ev)
 	return runs == EVENT_ID_FILTERED || runs == ev->utid ? runs : EVENT_ID_UNKNOWN;
 }
 
-/* utid is on cpu at ts_ns: marks other CPUs that have had utid since before from_ns as doubtful. */
+/*
+ * utid was seen on cpu at ts_ns: if another CPU has had utid since before from_ns, marks the piece
+ * of that CPU as doubtful.
+ */
 static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cpu, uint64_t ts_ns,
 			 uint64_t from_ns)
 {

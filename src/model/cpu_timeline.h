@@ -36,11 +36,11 @@ struct cpu_piece {
 	uint32_t utid;			/* the thread that had the CPU; may be a pseudo id */
 	uint64_t from_ns, to_ns;	/* from == to: two switches at the same time */
 	/*
-	 * The event that ended the piece: a switch at to_ns, whose thread leaves (and may differ
-	 * from the piece's), or NULL: a boundary.
+	 * The event that ended the piece: a switch at to_ns (the thread that leaves may differ from
+	 * utid), or NULL: a boundary.
 	 */
 	const struct event *end;
-	/* The switch to utid is missing; the switch away from utid reported its time. */
+	/* The switch to utid is missing; the switch away from utid reported its time on the CPU. */
 	bool is_restored;
 	uint64_t steal_ns;	/* steal time that the piece's end reports; may exceed the piece */
 };
@@ -74,5 +74,5 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 /* Sets the thread that has a CPU until the next boundary, by the rule for CPU_END in FORMAT.md. */
 int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last);
 
-/* Marks the running threads as unknown, from each CPU's last timestamp on: the data is damaged. */
+/* For damaged data: marks the running threads as unknown, from each CPU's last timestamp on. */
 void cpu_timeline_forget(struct cpu_timeline *tl);

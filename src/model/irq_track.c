@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq_track: keeps a stack of served interrupts per CPU. Its depth is bounded: if an interrupt is
- * entered twice, its exit was lost, and a soft interrupt is always at the bottom.
+ * irq_track: keeps a stack of served interrupts per CPU. Its depth is bounded, because it never
+ * has an interrupt twice (a second entry shows that the exit was lost), and because a soft
+ * interrupt is always at the bottom.
  */
 #include "model/irq_track.h"
 

@@ -67,7 +67,7 @@ struct live_objects {
 	size_t order_cnt[LIVE_ORDER_MAX + 1];
 	uint32_t orders;	/* mask of 1 << order for all live page blocks */
 	/*
-	 * Page blocks of order 1 and more: entries of held_at(), each a mask of 1 << order. Bits of
+	 * By hash (held_at()): masks of 1 << order of the page blocks of order 1 and more. Bits of
 	 * ended blocks remain until removed_cnt is high.
 	 */
 	uint32_t *held;
@@ -268,7 +268,7 @@ static int resize(struct live_objects *o, struct live_table *t, size_t cap)
 	return 0;
 }
 
-/* Rebuilds a full table, with twice the capacity if few entries are of ended objects. */
+/* Rebuilds a full table. Its capacity becomes twice the number of live objects, if that is more. */
 static int grow(struct live_objects *o, struct live_table *t)
 {
 	size_t cap = (t->cnt * 2 + CAP_STEP) / CAP_STEP * CAP_STEP;
@@ -407,8 +407,8 @@ static bool same_kind(const struct live_kind *a, const struct live_kind *b)
 }
 
 /*
- * Returns a slot of the recently used kinds, which are tried first because most objects have few
- * kinds.
+ * Returns k's slot in the table of recently used kinds, which is tried first because few kinds
+ * account for most objects.
  */
 static uint32_t *recent_kind(struct live_objects *o, const struct live_kind *k)
 {
@@ -621,7 +621,8 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 	if (!ret && t->used) {
 		at = find_slot(o, t, hash, space, addr);
 		/*
-		 * pages: an unaligned block, or a larger block at the same address, which is damage
+		 * pages: take_pages() leaves a live entry here only if the data is damaged: for an
+		 * unaligned block, or a larger block at the same address
 		 */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * live_objects: pairs frees with the allocations they end, by address (object_pairs: from events;
- * heap_weight: what a sample of a heap stands for).
+ * live_objects: pairs frees with the allocations they end, by address. Also in this file:
+ * object_pairs, which finds allocations and frees in events, and heap_weight, which computes how
+ * much a sample of a heap represents.
  *
  *     allocations, frees --[live_objects]--> for each free (or lost free): the allocation's owner,
  *                                            instant and kind
@@ -12,9 +13,10 @@
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
  * reported as lost before the new one is added. Memory is proportional to live objects plus the
- * distinct combinations of call site, cache, sizes, flags and stack. An object takes 32 bytes, in a
- * table that is at most half full, including ended entries, and grows if live entries fill a
- * quarter. Calls come in time order. Threads: one. Errors: -ENOMEM or the result of a callback.
+ * distinct combinations of call site, cache, sizes, flags and stack. An entry of a table takes 16
+ * bytes, or 32 with is_detailed. A table is at most three quarters full, including entries of ended
+ * objects; it is then rebuilt, and grows if live entries fill at least half of it. Calls come in
+ * time order. Threads: one. Errors: -ENOMEM or the result of a callback.
  */
 #pragma once
 
@@ -26,7 +28,7 @@
 
 struct live_objects;
 
-#define LIVE_ORDER_MAX 20	/* far above any kernel's MAX_ORDER; a larger one is damage */
+#define LIVE_ORDER_MAX 20	/* far above any kernel's MAX_ORDER; a higher order is damage */
 
 /* Properties that many objects share; interned. */
 struct live_kind {
@@ -95,9 +97,9 @@ int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsi
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx);
 
 /*
- * From now on, calls older() before an operation ends or splits an object that was added before
- * this call; passes the whole object. Another live_objects that has exactly these objects would end
- * the same objects for the same operations.
+ * From now on, before an operation ends or splits an object that was added before this call, passes
+ * the whole object to older(). The passed objects suffice to repeat the operations: another
+ * live_objects with only these objects would end the same objects.
  */
 typedef void (*live_objects_older)(void *ctx, const struct live_object *object);
 void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx);

@@ -168,7 +168,7 @@ static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t m
 
 int quantile_add(struct quantile *q, uint64_t value)
 {
-	/* room is needed only if more values follow */
+	/* QUANTILE_EXACT values stay exact; one more value converts them to counts in buckets */
 	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT &&
 	    (make_buckets(q) < 0 || (q->form == QUANTILE_SPARSE && make_dense(q) < 0)))
 		return -ENOMEM;
@@ -240,7 +240,7 @@ int quantile_merge(struct quantile *q, struct packed_in *in)
 	return ret;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 uint64_t quantile_get(struct quantile *q, double pct)
 {

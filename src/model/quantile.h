@@ -6,8 +6,8 @@
  * most 1/128 of their value, and a quantile is the middle of its bucket: an error of at most 0.4 %.
  * Count, sum, minimum and maximum stay exact.
  *
- * Quantiles use the nearest rank: quantile p is the smallest of the values that at least p percent
- * of all values do not exceed. A struct of zeros is empty. Threads: one.
+ * Quantiles use the nearest rank: quantile p is the smallest value v for which at least p percent
+ * of all values are <= v. A struct of zeros is empty. Threads: one.
  */
 #pragma once
 

@@ -13,7 +13,7 @@
 #include "base/array.h"
 
 #define NOT_RUN UINT64_MAX
-#define SERVED_STEPS 64		/* pieces between the wake-up of a server and that of its client */
+#define SERVED_STEPS 64		/* most pieces between the wake-ups of a server and of its client */
 
 /* An entry of a heap: a thread's next event, by time, or a thread that is ready. */
 struct entry {
@@ -29,14 +29,15 @@ struct heap {
 /* A thread in the simulation. */
 struct sim_thread {
 	uint32_t piece;		/* 1 + place of its current piece; 0: the thread has ended */
-	uint32_t edge;		/* index in edges, of its piece on a CPU */
+	uint32_t edge;		/* index in edges: next edge of its piece on a CPU */
 	/*
-	 * beginning of this piece, plus its interruptions; while interrupted: the time that it ran
+	 * beginning of the piece, plus the time of its interruptions; while it is interrupted: the
+	 * time that it ran
 	 */
 	uint64_t began_ns;
 	uint64_t instant;	/* seq of its valid entry in instants; 0: none */
 	bool is_on_cpu, is_interrupted;
-	bool has_waited;	/* its wait after this piece in the trace was already replayed */
+	bool has_waited;	/* the recorded wait after this piece has already been replayed */
 };
 
 struct replay {
@@ -186,7 +187,10 @@ static void link_served(struct replay *r, const struct replay_piece *p)
 	slept->waker_piece = p->before;
 }
 
-/* Finds the waker's piece of each sleep. last_of has each thread's last piece that has ended. */
+/*
+ * Finds the waker's piece of each sleep. During the loop, last_of has the last piece of each thread
+ * that has ended so far.
+ */
 static void link_wakers(struct replay *r)
 {
 	uint32_t *ended = r->last_of;
@@ -327,8 +331,8 @@ static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 }
 
 /*
- * Returns the replayed beginning of a piece. The first piece of a thread that another one creates
- * is a wait for its creation, from time 0 on.
+ * Returns the replayed beginning of a piece. If a thread is created during the replay, its first
+ * piece is a wait for this creation, from time 0 on.
  */
 static uint64_t begin_of(const struct replay *r, uint32_t place)
 {
@@ -546,7 +550,7 @@ static void leave_cpu(struct replay *r, uint32_t thread)
 	r->sim[thread].is_on_cpu = false;
 }
 
-/* Schedules the next event of a thread that has a CPU: its next edge, or its end. */
+/* Schedules the next event of a thread that has a CPU: the next edge or the end of its piece. */
 static int plan(struct replay *r, uint32_t thread)
 {
 	struct sim_thread *t = &r->sim[thread];
@@ -631,7 +635,8 @@ static int step(struct replay *r, uint32_t thread, uint64_t now_ns)
 }
 
 /*
- * Takes the CPU from the preempted thread that has had it longest. *ret_done false: there is none.
+ * Takes the CPU from one of the threads whose recorded piece ended with a preemption: from the
+ * thread that has had its CPU longest. *ret_done false: no running thread is one of these.
  */
 static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 {
@@ -654,7 +659,7 @@ static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 	leave_cpu(r, longest);
 	t->is_interrupted = t->has_waited = true;
 	t->instant = 0;
-	/* ns that the piece has run, until the thread has a CPU again */
+	/* until the thread has a CPU again, began_ns contains the ns that the piece has run */
 	t->began_ns = now_ns - t->began_ns;
 	longest = r->pieces[t->piece - 1].next - 1;
 	return make_ready(r, r->pieces[longest].thread, now_ns,
@@ -708,14 +713,14 @@ static int run_scheduled(struct replay *r)
 	for (uint32_t i = 0; i < r->thread_cnt && !ret; i++) {
 		const struct replay_piece *p = &r->pieces[r->first_of[i] ? r->first_of[i] - 1 : 0];
 
-		/* if it is created later, its first piece is a wait for that, from time 0 on */
+		/* a thread that is created during the replay waits for that from time 0 on */
 		if (r->first_of[i])
 			ret = wake_at(r, i, p->waker_piece ? 0 : p->from_ns);
 	}
 	while (r->instants.cnt && !ret) {
 		struct entry now = heap_pop(&r->instants);
 
-		/* skip entries of a thread that was interrupted later */
+		/* skip an entry if its thread was interrupted after the entry was added */
 		if (now.thread < r->thread_cnt && r->sim[now.thread].instant == now.seq)
 			ret = step(r, now.thread, now.key);
 		if (!ret && (!r->instants.cnt || r->instants.entries[0].key > now.key))

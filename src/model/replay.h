@@ -8,10 +8,10 @@
  * The life of a thread is a sequence of pieces without holes: on a CPU, waiting for a CPU, asleep,
  * or unknown. If a thread ended a sleep, an edge leads from that moment in the waker's piece to the
  * sleep's end. The replayed sleep ends at the replayed moment, or at once if that has passed. A
- * sleep that an interrupt or a timer ended keeps its length. Exception: if is_instant is set, and
- * the thread then ended another thread's sleep that had already begun, its own sleep ends a fixed
- * time after the beginning of that other sleep. A thread that is created during the replay begins
- * with a sleep of length 0 that its creator ends.
+ * sleep that an interrupt or a timer ended keeps its length. Exception: if such a sleep has
+ * is_instant, and its thread then ended another thread's sleep that had already begun, the first
+ * sleep ends a fixed time after the beginning of the other sleep. A thread that is created during
+ * the replay begins with a sleep of length 0 that its creator ends.
  *
  *   - REPLAY_STRUCTURE: a wait for a CPU keeps its length, minus the time that is left out of the
  *     threads that had this CPU during the wait. This is one pass over the pieces in order of their
@@ -20,8 +20,8 @@
  *   - REPLAY_FIXED: as REPLAY_STRUCTURE, but a sleep with is_instant keeps its recorded end,
  *     unless a part of it is left out.
  *   - REPLAY_SCHEDULED: a ready thread gets any free CPU at once. If several are ready, the first
- *     is the thread whose recorded wait would end first. After its recorded wait, a thread takes
- *     the CPU from a running thread that was preempted at the end of its recorded piece.
+ *     is the thread whose recorded wait would end first. A thread that has waited as long as in the
+ *     trace takes the CPU from a running thread whose recorded piece ended with a preemption.
  *
  * For example, thread A waits for lock L from 2 to 7, which B releases at 5 of its piece 2 .. 8: if
  * 2 of B's time before 5 are left out, A's wait ends at 5; if A's wait is left out, it ends at 2.
@@ -95,8 +95,9 @@ int replay_run(struct replay *r, enum replay_variant variant, const uint32_t *pl
 
 /*
  * Calls part for everything that determined the end of a piece in the last run of REPLAY_STRUCTURE
- * or REPLAY_FIXED, from the end back to the beginning: pieces with their ns on the path; and, with
- * ns 0, each sleep at whose end the path continues in its waker.
+ * or REPLAY_FIXED, from the end back to the beginning: pieces with their ns on the path; and each
+ * sleep at whose end the path continues in the waker, with the ns from the end of the waker's piece
+ * to the end of the sleep (0 unless is_instant).
  */
 typedef void (*replay_part)(void *ctx, const struct replay_piece *p, uint64_t ns);
 void replay_path(const struct replay *r, uint32_t place, replay_part part, void *ctx);

@@ -29,11 +29,11 @@ enum rq_state {
 
 struct rq_entry {
 	struct block_request r;
-	struct request_part *parts;	/* r.held */
+	struct request_part *parts;	/* as r.held, but writable */
 	size_t part_cap;
 	uint32_t key_dev;	/* key of the entry: key_dev and key_rq */
 	uint64_t key_rq;
-	uint64_t life;		/* number of its life among all lives */
+	uint64_t life;		/* number of the current life among all lives */
 	uint8_t state;
 };
 
@@ -439,8 +439,8 @@ static int parts_begin(struct rq_entry *x)
 		return -ENOMEM;
 	x->parts[0] = part_of_request(&x->r);
 	/*
-	 * The pages of this part are known from the volume above, or else from the issue, if the
-	 * part is then still the first.
+	 * If the pages of this part are not known from the volume above, the issue will set them,
+	 * provided that the part is then still the first.
 	 */
 	if (x->r.below < 2)
 		x->parts[0].pages = EVENT_PAGES_KERNEL;
@@ -483,8 +483,8 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 }
 
 /*
- * Returns whether the request waits, and adjoins the event's sectors at its front (is_front) or
- * back.
+ * Returns whether the request waits, and the event's sectors end where the request begins
+ * (is_front), or begin where the request ends.
  */
 static bool takes(const struct rq_entry *x, const struct event *ev, bool is_front)
 {
@@ -641,7 +641,7 @@ static int on_queue(struct request_track *b, struct rq_entry *x, const struct ev
 		x->r.start_ns = ev->ts_ns;
 	else if (!x->r.insert_ns && !x->r.first_issue_ns)
 		x->r.insert_ns = ev->ts_ns;
-	if (!x->r.first_issue_ns)	/* after a requeue: a worker inserts the request again */
+	if (!x->r.first_issue_ns)	/* else requeued: a worker inserts the request again */
 		submitted_by(x, ev, is_start ? 3 : 2);
 	lies_below(b, &x->r, ev);
 	if (x->state != RQ_QUEUED)
@@ -689,8 +689,8 @@ static int on_bio_queue(struct request_track *b, struct rq_entry *x, const struc
 	if (ret < 0)
 		return ret;
 	/*
-	 * start_ns remains 0, so that a missing end is no loss: not every kernel reports the end of
-	 * a chained bio
+	 * start_ns remains 0, so that a missing end does not count as a loss: not every kernel
+	 * reports the end of a chained bio
 	 */
 	x->r.insert_ns = ev->ts_ns;
 	x->state = RQ_QUEUED;

@@ -4,8 +4,9 @@
  *
  *     block events --[request_track]--> one struct block_request per request, when it is over
  *
- * A (device, address in flight) identifies a request. Any number may be in flight and complete in
- * any order. One life is: [start] [insert] issue (requeue [insert] issue)* complete+ [done]
+ * Device and address identify a request in flight. Any number of requests may be in flight and
+ * complete in any order. The life of a request is:
+ * [start] [insert] issue (requeue [insert] issue)* complete+ [done]
  *
  *   - A request completes in parts: the sum of done_bytes reaches the request's bytes with the
  *     last part.
@@ -63,7 +64,7 @@ struct request_part {
 	uint32_t ino_dev;
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
-	uint32_t asked_by;		/* this and below: as in struct block_request */
+	uint32_t asked_by;		/* as in struct block_request, and so is below */
 	uint8_t pages, owner_how, below;
 };
 
@@ -100,7 +101,7 @@ struct block_request {
 	 * pages, ino, path and owner are also from the volume's bio.
 	 */
 	uint8_t below;
-	/* 1: the volume's bio has blocks of a file system; md drops REQ_META */
+	/* 1: the volume's bio has metadata of a file system; needed because md drops REQ_META */
 	uint8_t meta_above;
 	uint8_t is_share; /* 1: the share of one owner in a request with several owners */
 	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
@@ -112,7 +113,7 @@ struct block_request {
 
 /*
  * A change of the requests in flight at ts_ns: the thread has one more on the device (more: 1), or
- * one fewer.
+ * one fewer (more: -1).
  */
 struct request_flight {
 	uint64_t ts_ns;
@@ -129,11 +130,11 @@ static inline bool block_request_is_meta(const struct block_request *r)
 	return r->cmd_flags & BLOCK_REQ_META || r->meta_above;
 }
 
-/* Value of block_request.below in a fold's key: submitter is already the volume's submitter. */
+/* Value of `below` in the keys of a fold: submitter was replaced by the submitter on the volume. */
 #define REQUEST_PASSED_ON 3
 
 /*
- * The request is valid during the call. A result < 0 ends the calling function, and becomes its
+ * The argument is valid during the call. A result < 0 ends the calling function, and becomes its
  * result.
  */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);

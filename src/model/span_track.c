@@ -92,7 +92,7 @@ static int begin_stay(struct span_track *t, uint32_t request, uint32_t thread, u
 	return 0;
 }
 
-/* Makes the thread work for `request`, a request with an id, + 1; 0: for none. */
+/* Makes the thread work for a request. request: 1 + index of a request with an id; 0: none. */
 static int attach(struct span_track *t, struct span_thread *thread, const struct span_event *ev,
 		  uint32_t request)
 {
@@ -142,8 +142,8 @@ static void end(struct span_track *t, uint32_t request, const struct span_event 
 }
 
 /*
- * Ends the innermost call with the event's name, if it has one, or of any name; and the calls
- * inside.
+ * Ends the innermost call with the event's name (if the event has no name: the innermost call), and
+ * all calls inside that call.
  */
 static void end_call(struct span_track *t, struct span_thread *thread, const struct span_event *ev)
 {

@@ -8,7 +8,7 @@
  *     1.2 ms  thread 7  attach 0          stay of thread 7: 1.0 to 1.2 ms; no thread works for it
  *     1.5 ms  thread 9  attach 17         thread 9 works for it from here on
  *     1.6 ms  thread 9  step query        step query of GET 17 begins
- *     2.0 ms  thread 9  end 17            stay of thread 9: 1.5 to 2.0 ms; both end
+ *     2.0 ms  thread 9  end 17            stay of thread 9: 1.5 to 2.0 ms; GET 17 and query end
  *
  * A request with an id belongs to the process that began it, and one thread at a time works for it:
  * the last one that began or attached it. A thread works for at most one request with an id. An id

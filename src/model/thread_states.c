@@ -306,7 +306,7 @@ static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 	return ret;
 }
 
-/* Restarts the disk time. */
+/* Begins the disk time again: for a new phase, or after an edge of a block. */
 static void set_disk(struct thread *t)
 {
 	t->disk_from_ns = 0;
@@ -405,8 +405,8 @@ static struct thread_wait wait_until(const struct thread_states *s, const struct
 }
 
 /*
- * Applies that the thread has the CPU from ts_ns on. is_switch: a switch shows this; otherwise only
- * its time on the CPU.
+ * Updates the thread, which has the CPU from ts_ns on. is_switch: a switch to the thread was seen;
+ * otherwise only its time on the CPU is known.
  */
 static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint64_t ts_ns,
 		   bool is_switch)

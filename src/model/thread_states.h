@@ -63,7 +63,7 @@ enum thread_state {
 struct thread_piece {
 	uint32_t thread;
 	uint8_t state;			/* enum thread_state */
-	bool is_behind;			/* an event of the thread occurred after its end */
+	bool is_behind;			/* an event of the thread occurred after the thread's end */
 	uint16_t call;			/* sleeps: the thread's activity (model/call.h) */
 	uint64_t from_ns, to_ns;	/* from < to */
 };
@@ -92,7 +92,7 @@ struct thread_sleep {
 	uint32_t thread;
 	/* as passed to thread_states_wake(); with is_irq, only the interrupted thread */
 	uint32_t waker;
-	uint64_t left_ns, end_ns;	/* left_ns 0: began before the trace; is_seen is true */
+	uint64_t left_ns, end_ns;	/* left_ns 0: began before the trace (only if is_seen) */
 	/* enum thread_state; THREAD_DISK: at least half of the sleep was a wait for a disk */
 	uint8_t state;
 	bool is_seen;			/* the wake-up was seen */
@@ -111,7 +111,7 @@ struct thread_states_sink {
 	 * May be NULL.
 	 */
 	uint64_t (*end_ns)(void *ctx, uint32_t thread);
-	/* Called for each piece. 1: the thread has ended: ends its life here; 0; -errno. */
+	/* Called for each piece. Returns 1 to end the thread's life here; otherwise 0 or -errno. */
 	int (*piece)(void *ctx, const struct thread_piece *p);
 	/* Called after the pieces of a sleep, before the wait that follows. 0 or -errno. */
 	int (*slept)(void *ctx, const struct thread_sleep *x);	/* may be NULL */

@@ -98,7 +98,7 @@ static void release(void *entry)
 void writeback_owners_init(struct writeback_owners *o, void (*pin_process)(void *process, int by))
 {
 	*o = (struct writeback_owners){
-		/* pages that were dirtied before this are on the disk by now */
+		/* pages that were dirtied more than idle_ns ago are on the disk by now */
 		.inodes = { .entry_bytes = sizeof(struct owner_inode), .release = release,
 			    .idle_ns = 4 * OWNER_SHARED_NS },
 		.pin = pin_process,
