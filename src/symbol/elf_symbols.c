@@ -34,7 +34,7 @@
 #define SECTIONS_MAX (1u << 20)
 
 struct symbol {
-	uint64_t addr, size;	/* size 0: the file has no size */
+	uint64_t addr, size;	/* size 0: the symbol table has no size for it */
 	uint32_t name;		/* offset into the arena */
 	/* of several symbols with one address, the one with the lowest rank counts */
 	uint32_t rank;
@@ -457,7 +457,8 @@ int elf_symbols_each(const struct elf_symbols *s,
 }
 
 /*
- * A symbol may contain others (parts with their own names): a search goes back this many symbols.
+ * A symbol may contain other symbols (parts with their own names), so a search goes back up to this
+ * many symbols.
  */
 #define LOOK_BACK 16
 
@@ -573,7 +574,7 @@ unsigned int elf_symbols_library(void)
 
 /* debug_file: searches the directories that debuggers use, in the order of gdb's manual. */
 
-#define DEBUG_MAX_BYTES (4ull << 30)	/* computes no CRC of a larger separate file */
+#define DEBUG_MAX_BYTES (4ull << 30)	/* no CRC is computed for larger separate files */
 
 int debug_file_open(const char *path)
 {
@@ -631,7 +632,7 @@ struct search {
 	void *ctx;
 };
 
-/* Calls use() with the file at root + path, if it belongs to the searched file. */
+/* Calls use() with the file at root + path if it has the build id, or else the CRC, of q->s. */
 static bool try_file(const struct search *q, const char *path)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -658,7 +659,7 @@ static bool try_file(const struct search *q, const char *path)
 bool debug_file_search(const struct elf_symbols *s, const char *root, const char *path,
 		       bool (*use)(void *ctx, int fd), void *ctx)
 {
-	/* relative to the file's directory */
+	/* a directory to search is `before`, the file's directory and `behind`, joined */
 	static const struct {
 		const char *before, *behind;
 	} places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };
@@ -741,7 +742,7 @@ static const Elf_Data *section_data(Elf_Scn *scn, const GElf_Shdr *sh)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* Returns the value of the relocation of the word at addr. */
+/* Finds the relocation of the word at addr; *ret is the relocated value. */
 static bool relocated(Elf_Scn *scn, const GElf_Shdr *sh, uint64_t addr, uint64_t *ret)
 {
 	Elf_Data *data;
@@ -904,9 +905,9 @@ bool go_table_frame_bytes(const struct go_table *g, const struct go_function *f,
 }
 
 /*
- * demangle: libiberty passes parts of a name to a callback, whose result cannot stop libiberty: the
- * callback leaves with longjmp() when the buffer is full. In this mode libiberty allocates no
- * memory, except for one identifier of a Rust name with letters beyond ASCII.
+ * demangle: libiberty passes parts of a name to a callback. The callback's result cannot stop
+ * libiberty, so the callback leaves with longjmp() when the buffer is full. In this mode libiberty
+ * allocates no memory, except for one identifier of a Rust name with letters beyond ASCII.
  *
  * libiberty's demanglers use stack space that grows with the name's length, at worst with its
  * square. Current versions refuse C++ names of more than 1024 bytes; older versions did not.

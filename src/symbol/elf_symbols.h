@@ -7,7 +7,8 @@
  *
  * The file is untrusted: sizes are checked against the file and against limits before memory is
  * allocated. The file is read, never mapped, because its owner may truncate it at any time. Names
- * are the linker's (demangle()). Debugging information is not read (source_lines.h).
+ * are as in the symbol table; demangle() converts them. Debugging information is not read:
+ * source_lines.h reads it.
  *
  * Threads: one at a time per object.
  */
@@ -86,8 +87,8 @@ bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *re
 
 /*
  * Returns the variable that contains a byte of memory. bytes: distance of the byte from the start
- * of a mapping of the file at map_offset. The byte may be in the zeroed memory after the file's
- * bytes.
+ * of the mapping; map_offset: offset of the mapping's start in the file. The byte may be in the
+ * zeroed memory after the file's bytes.
  */
 const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,
 				      uint64_t *ret_offset);
@@ -117,9 +118,10 @@ bool debug_file_has_id(int fd, const uint8_t *id, size_t bytes);
 void debug_file_put_hex(char to[DEBUG_FILE_HEX_MAX], const uint8_t *id, size_t bytes);
 
 /*
- * Searches for separate files of the file with the symbols s; path is that file's path below root
- * ("": no other root). Calls use() for each one until use() returns true; returns the last result
- * of use(). The descriptor is closed after use().
+ * Searches for separate files of the file that s was read from. root: directory with the file
+ * system, "" for this machine's; path: path of the file below root. Calls use() for each separate
+ * file until use() returns true; returns the last result of use(). Closes the descriptor after
+ * use().
  */
 bool debug_file_search(const struct elf_symbols *s, const char *root, const char *path,
 		       bool (*use)(void *ctx, int fd), void *ctx);
@@ -152,7 +154,7 @@ struct go_function {
 	uint64_t addr, end;	/* addresses in the ELF file */
 	uint32_t name;		/* offset from go_table.names; NUL-terminated */
 	bool is_outermost;	/* has no caller: runtime.goexit */
-	bool moves_stack;	/* the table lacks changes of its stack pointer */
+	bool moves_stack;	/* changes the stack pointer in ways that the table lacks */
 	uint32_t frames;	/* offset from go_table.frames */
 };
 

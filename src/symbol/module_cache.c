@@ -623,7 +623,7 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	return 0;
 }
 
-/* Reads the file's symbols unless they are read. False: *ret has the reason, or *r is an error. */
+/* Reads the file's symbols if m->symbols is NULL. False: *ret has the reason, or *r is an error. */
 static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 			uint64_t end, struct module_answer *ret, int *r)
 {

@@ -44,7 +44,8 @@ struct map_record {
 	/* MAP_CODE: */
 	uint64_t start, end;
 	uint64_t offset;	/* offset of start in the file */
-	uint32_t dev_major, dev_minor;	/* these and ino are 0: no file, or only a known build id */
+	/* these and ino are 0 for memory without a file, or if only the file's build id is known */
+	uint32_t dev_major, dev_minor;
 	uint64_t ino;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint8_t build_id_bytes;	/* 0: unknown */
@@ -96,7 +97,7 @@ enum module_why {
 	/* the process had exited, and the path does not lead to the mapped file */
 	MODULE_EXITED = 4,
 	MODULE_DELETED = 5,	/* the file was deleted before it could be opened */
-	MODULE_CHANGED = 6,	/* another file has replaced it */
+	MODULE_CHANGED = 6,	/* another file is at the path now */
 	MODULE_UNREADABLE = 7,	/* the file cannot be opened, or is not a valid ELF file */
 	MODULE_UNMAPPED = 8,	/* no known mapping at the address */
 };
@@ -133,9 +134,9 @@ int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid
 		     uint64_t end, uint64_t file_offset, struct module_answer *ret);
 
 /*
- * Finds a variable. bytes: its distance from the start of the mapping [start, end) of the file at
- * map_offset; may be past the mapping, in memory that the loader added. Result: see
- * module_cache_find().
+ * Finds a variable. bytes: distance of a byte of the variable from the start of the mapping [start,
+ * end); the byte may be past the mapping, in memory that the loader added. map_offset: offset of
+ * the mapping's start in the file. Result: see module_cache_find().
  */
 int module_cache_find_variable(struct module_cache *cache, struct module *m, uint32_t pid,
 			       uint64_t start, uint64_t end, uint64_t map_offset, uint64_t bytes,

@@ -3,10 +3,10 @@
  * perf_map: reads a file of lines, or of jitdump records; the first bytes distinguish the two (the
  * format is in Linux, tools/perf/Documentation/jitdump-specification.txt).
  *
- * Symbols are in an array, sorted by start and order in the file. Symbols may overlap: `reach` is
- * the highest end up to an element, so that a search goes back only while an earlier symbol may
- * contain the address. A search goes back at most WALK_MAX elements, because in a hostile file a
- * million of them may overlap.
+ * Symbols are in an array, sorted by start and order in the file. Symbols may overlap: `reach` of a
+ * symbol is the highest end of all symbols up to this one, so that a search goes back only while an
+ * earlier symbol may contain the address. A search goes back at most WALK_MAX symbols, because in a
+ * hostile file a million symbols may overlap.
  */
 #include "symbol/perf_map.h"
 
@@ -155,7 +155,8 @@ static int add_record(struct perf_map *m, const char *p, size_t len)
 
 /*
  * Adds the complete records of a part of the file; the file has `left` bytes from data on. Returns
- * the bytes used, which may include code after data's end, or -ENOMEM.
+ * the number of bytes to advance in the file, which may exceed len because a record's code need not
+ * be read; or -ENOMEM.
  */
 static ssize_t add_records(struct perf_map *m, const char *data, size_t len, uint64_t left)
 {

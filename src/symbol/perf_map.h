@@ -31,7 +31,7 @@ size_t perf_map_bytes(const struct perf_map *m);	/* bytes of memory in use */
  * -ENOMEM.
  */
 int perf_map_read(struct perf_map *m, int fd, bool *ret_grown);
-/* The next call of perf_map_read() reads another file, from its start. */
+/* Call this before perf_map_read() of another file, which is then read from its start. */
 void perf_map_restart(struct perf_map *m);
 
 /* The mapping that contains an address: its start, and a time during which it is known to exist. */
@@ -49,8 +49,8 @@ struct perf_map_hit {
 /*
  * Finds the name of the code at addr at ts_ns. The first symbol at an address is valid as long as
  * the mapping. A later symbol from a jitdump is valid from the time of its record on. A later
- * symbol from a line is valid from the mapping's change between the last two reads on or, without
- * such a change, from the read that found the line on.
+ * symbol from a line is valid from the read that found the line on. If the mapping changed between
+ * the previous read and that read, the symbol is already valid from this change on.
  */
 bool perf_map_find(struct perf_map *m, uint64_t addr, uint64_t ts_ns,
 		   const struct perf_map_mapping *in, struct perf_map_hit *ret);

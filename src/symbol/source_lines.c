@@ -147,7 +147,7 @@ static struct elf_symbols *symbols_of(struct named_file *f)
 	return f->symbols;
 }
 
-/* Returns the index of the first file with this build id; without such a file, of the next one. */
+/* Returns the index of the first file with this build id; if there is none, with a higher id. */
 static size_t first_of(const struct symbol_dirs *d, const char *build_id)
 {
 	size_t lo = 0, hi = d->cnt;
@@ -331,8 +331,8 @@ static bool take_lines(void *binary, int fd)
 }
 
 /*
- * Opens a file that has the build id. Keeps its symbols if they are the first ones with a segment
- * that contains the byte at file_offset; a separate debug file has no such segment.
+ * Opens the file at path if it has b's build id. Keeps its symbols in b if b has none yet and the
+ * byte at file_offset is in a segment of the file; a separate debug file has no such segment.
  */
 static int open_same(struct binary *b, const char *path, uint64_t file_offset, int *ret_fd)
 {

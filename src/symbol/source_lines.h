@@ -25,8 +25,8 @@
 struct symbol_dirs;
 
 /*
- * Reads the build ids of all files below the directories of a comma-separated list. -errno: the
- * directory *ret_dir cannot be read (valid as long as dirs); or -ENOMEM.
+ * Reads the build ids of all files below the directories of a comma-separated list. 0; -ENOMEM;
+ * -E2BIG: too many files; other errors: the directory whose path is in ret_dir cannot be read.
  */
 int symbol_dirs_new(struct symbol_dirs **ret, const char *dirs, char ret_dir[256]);
 void symbol_dirs_free(struct symbol_dirs *d);

@@ -122,7 +122,7 @@ static Elf *open_elf(int fd)
 }
 
 /*
- * Returns whether the file has these sections and they are not too large: libdw reads them into
+ * Returns whether the file has .eh_frame sections that are not too large: libdw reads these into
  * memory as a whole, and the file is untrusted.
  */
 static bool has_sections(struct unwind_table *t)
@@ -333,7 +333,10 @@ static void apply(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Computes a register's value: the result of the operations, or the memory at that address. */
+/*
+ * Computes a register's value: the result of the operations or, if is_address, the memory at this
+ * result.
+ */
 static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is_address,
 		     uint64_t *ret)
 {

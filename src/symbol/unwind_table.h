@@ -21,8 +21,8 @@ struct unwind_table;
 bool unwind_is_offered(void);
 
 /*
- * Reads the table of the file open at fd, which the caller keeps; fd < 0: of the vDSO. NULL: no
- * table, a table of another machine, or out of memory.
+ * Reads the table of the file open at fd, which the caller keeps; fd < 0: reads the vDSO's table.
+ * NULL: no table, a table of another machine, or out of memory.
  */
 struct unwind_table *unwind_table_read(int fd);
 void unwind_table_free(struct unwind_table *t);
@@ -35,7 +35,8 @@ struct unwind_stack {
 	size_t byte_cnt;
 	/*
 	 * Returns the table of the file that contains the code at pc, and pc's offset in the file;
-	 * NULL: no table. Sets *ret_mapped, initially true, to whether pc is known to be code.
+	 * NULL: no table. Sets *ret_mapped, which is true before the call, to whether pc is known
+	 * to be code.
 	 */
 	struct unwind_table *(*table)(void *ctx, uint64_t pc, uint64_t *ret_offset,
 				      bool *ret_mapped);
