@@ -31,8 +31,8 @@
 #define DERIVED_VERSION 41
 #define PART_RAW_MAX (1u << 31)
 /*
- * Limit of compression: a part that would become smaller is stored unpacked. A reader's allocations
- * are therefore bounded by a multiple of the file's size.
+ * Limit of compression: a part that packing would make more than this many times smaller is stored
+ * unpacked. A reader's allocations are therefore bounded by a multiple of the file's size.
  */
 #define PART_RATIO_MAX 256
 #define COPY_BYTES (1u << 20)
@@ -516,8 +516,8 @@ fail:
 }
 
 /*
- * Adds a part to its list, or replaces the part with the same key. A part without bytes is only
- * removed.
+ * Adds a part to its list, or replaces the part with the same key. If p has no bytes, only removes
+ * the part with the same key.
  */
 static int put_part(struct derived_file *d, const struct derived_part *p)
 {

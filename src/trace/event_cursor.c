@@ -34,7 +34,7 @@ struct open_kind {
 };
 
 struct open_block {
-	size_t block;			/* the block's index; orders equal events */
+	size_t block;			/* index; orders events of equal time, CPU and kind */
 	uint32_t runs_left;
 	bool used;
 	struct open_kind kinds[EVENT_KIND_CNT];
@@ -64,7 +64,7 @@ struct event_cursor {
 	/* time of the first event not yet in a chunk; or UINT64_MAX */
 	uint64_t top_ns;
 	struct event *events;		/* the chunk */
-	uint32_t filled;		/* mask of columns that a kind has; all others stay 0 */
+	uint32_t filled;		/* mask of columns that any kind has; all others stay 0 */
 	size_t i, event_cnt, event_cap;	/* i: index of the next event to return */
 	/* the chunk's events as numbers, and a second buffer for the merge */
 	uint64_t *keys, *keys_too;
@@ -503,8 +503,8 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 }
 
 /*
- * Keeps a run as number *left if it has more rows; else drops the run, and its block if no run is
- * left.
+ * If a run has more rows, moves it to c->runs[*left] and increments *left. Otherwise drops it, and
+ * closes its block if that has no more runs.
  */
 static void keep_run(struct event_cursor *c, const struct cursor_run *r, size_t *left)
 {

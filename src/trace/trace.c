@@ -28,10 +28,10 @@
  * With these lists, a finished trace of thousands of blocks is opened without reading the small
  * sections of every block. Rows are stored as in a block (rows.h), TRACE_LISTS_ROWS per part.
  * Opening reads the stored bytes of all lists, verifies their checksums, and allocates memory for
- * all rows. A part is unpacked when one of its rows is first read, which cannot fail, because it
- * needs neither the file nor more memory. `report cpu` of one second of 20 M events, 2,000 blocks
- * and 11,400 processes takes 50.4 M instructions and 14.7 MiB; 74.1 M and 16.2 MiB if a whole list
- * is unpacked. With 750 processes, both ways cost the same.
+ * all rows. A part is unpacked when one of its rows is first read. This cannot fail, because it
+ * needs neither the file nor more memory. For one second of a trace with 20 M events, 2,000 blocks
+ * and 11,400 processes, `report cpu` takes 50.4 M instructions and 14.7 MiB; if whole lists are
+ * unpacked instead of parts, 74.1 M and 16.2 MiB. With 750 processes, both ways cost the same.
  *
  * The lists are valid if the chunk files have the same sizes and have not been changed since. In a
  * file that may have been changed or copied, every block's header must be the same; its CRC covers
@@ -41,8 +41,8 @@
 #define LISTS_MIN_BLOCKS 64	/* with fewer blocks, lists do not speed up opening */
 #define LISTS_BLOCKS_BYTES (1u << 20)	/* approximate size of a part of the list of blocks */
 /*
- * The resolution of file times, two seconds on some file systems. A file that was changed more
- * recently may change again without a new ctime.
+ * The resolution of file times, two seconds on some file systems. A file that was changed less than
+ * this time ago may change again without a new ctime.
  */
 #define FRESH_NS 2000000000ull
 
@@ -55,8 +55,8 @@ struct disk_list_file {
 };
 
 /*
- * An entry of DERIVED_BLOCKS. cpu_cnt utids (4 bytes each) of the threads on the CPUs at the
- * block's start follow and, if has_ends, cpu_cnt struct row_cpu_end.
+ * An entry of DERIVED_BLOCKS, followed by cpu_cnt utids (4 bytes each) of the threads on the CPUs
+ * at the block's start and, if has_ends, by cpu_cnt struct row_cpu_end.
  */
 struct disk_list_block {
 	uint64_t file, offset;

@@ -114,8 +114,8 @@ struct trace_hole {
 };
 bool trace_hole_next(const struct trace *t, struct trace_hole *h);
 /*
- * Returns the start of a trace that was cut from another trace; otherwise 0. Earlier events of such
- * a trace are only carried-over state, and are not counted as its events.
+ * Returns the start of a trace that was cut from another trace; otherwise 0. In such a trace,
+ * events before this time only describe the state at the cut, and are not counted as its events.
  */
 uint64_t trace_carried_ns(const struct trace *t);
 /*
@@ -178,8 +178,8 @@ size_t trace_thread_index(const struct trace *t, uint32_t utid);
 size_t trace_process_index(const struct trace *t, uint32_t upid);
 
 /*
- * Resets of the memory of all processes, in order of time, then exec before exit, then by upid. The
- * trace's thread must first call trace_mm_resets_prepare(): 0 or -ENOMEM.
+ * Resets of processes' memory by exec or exit, sorted by time, then exec before exit, then by upid.
+ * The trace's thread must first call trace_mm_resets_prepare(): 0 or -ENOMEM.
  */
 int trace_mm_resets_prepare(struct trace *t);
 size_t trace_mm_reset_cnt(const struct trace *t);
@@ -217,8 +217,8 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
 const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
 					 uint64_t ts_ns);
 /*
- * Sets the name of row nr of trace_sites(), found after the recording; valid until trace_close(). 0
- * or -ENOMEM.
+ * Sets a name that was found after the recording, in row nr of trace_sites(); the name is valid
+ * until trace_close(). 0 or -ENOMEM.
  */
 int trace_site_name(struct trace *t, size_t nr, const char *symbol, uint64_t symbol_offset);
 
@@ -292,12 +292,13 @@ int event_cursor_open_columns(struct event_cursor **ret, struct trace *t, uint32
 			      const uint32_t columns[EVENT_KIND_CNT], uint64_t from_ns,
 			      uint64_t to_ns, struct err *e);
 /*
- * Skips blocks that do not refer to this thread; of other blocks, events of all threads are
- * returned. Call this before the first event.
+ * Makes the cursor skip blocks that do not refer to this thread. From the other blocks, it returns
+ * the events of all threads. Call this before the first event.
  */
 void event_cursor_want_thread(struct event_cursor *c, uint32_t utid);
 /*
- * Returns only events of this CPU, and avoids sorting the others. Call this before the first event.
+ * Makes the cursor return only events of this CPU, without sorting the others. Call this before the
+ * first event.
  */
 void event_cursor_want_cpu(struct event_cursor *c, uint32_t cpu);
 /* Returns 1: *ret points to the next event, valid until the next call; 0: end; -errno. */
@@ -307,8 +308,9 @@ int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size
 			  struct err *e);
 /*
  * Passes on all events before to_ns that were not passed on yet, as ranges of rows [row, end) of
- * one CPU and kind, in order of time; the ranges are not in order. This avoids sorting. Do not use
- * it together with event_cursor_next(). each() and this function return 0 or -errno.
+ * one CPU and kind. The rows of a range are in order of time, but the ranges are not, which avoids
+ * sorting. Do not call this function and event_cursor_next() for the same cursor. each() and this
+ * function return 0 or -errno.
  */
 struct kind_columns;
 typedef int (*event_cursor_range)(void *ctx, const struct kind_columns *k, uint32_t row,

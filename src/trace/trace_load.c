@@ -406,8 +406,8 @@ static int load_task_event(struct trace *t, const struct trace_task_event *row)
 }
 
 /*
- * Loads a thread. Only rows before the thread's first events contain its state at the start; later
- * rows copy the state from the earlier row.
+ * Loads a thread. Only a row that was written before the thread's first events contains its state
+ * at the trace's start; this function copies the state to later rows of the thread.
  */
 static int load_thread(struct trace *t, struct trace_thread *row)
 {
@@ -441,7 +441,7 @@ static int load_row(struct trace *t, unsigned int type, union any_row *row)
 			       0 : put_row(t, TRACE_LIST_NAMES + n->type,
 					   trace_name_key(n->type, n->id, n->arg), row);
 	case CHUNK_RSS_STATE:
-		/* first remaining block, which need not be the first recorded block */
+		/* baselines are in the first remaining block, even if earlier blocks are missing */
 		return t->blocks.cnt == 1 ? trace_load_baseline(t, &row->rss) : 0;
 	case CHUNK_COST:
 		return load_cost(t, &row->cost);
@@ -855,7 +855,7 @@ static int mm_reset_cmp(const void *a, const void *b)
 	       compare_numbers(x->upid, y->upid);
 }
 
-/* Merges the sorted rows from index cnt with the sorted rows before. */
+/* Merges two sorted ranges of rows: [0, cnt) and [cnt, all). */
 static int merge_resets(struct trace_mm_reset *v, size_t cnt, size_t all)
 {
 	size_t left = all - cnt, at = all;

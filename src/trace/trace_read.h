@@ -24,7 +24,7 @@ struct trace_block_more {
 	uint32_t *running;	/* head.cpu_cnt utids, from the keyframe */
 	/* head.cpu_cnt entries if the block has CPU_END; else NULL */
 	struct row_cpu_end *ends;
-	bool damaged;		/* under drop_lock while cursors run in threads */
+	bool damaged;		/* protected by drop_lock while cursors run in threads */
 	bool verified;		/* every byte was read and is valid */
 };
 

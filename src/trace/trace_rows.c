@@ -668,7 +668,10 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
  * mapping), frames by stack. The frames of a stack are adjacent, innermost first.
  */
 
-/* Returns the number of the row's key, in order of first use. 1: new key; 0: known key; -ENOMEM. */
+/*
+ * Sets *ret to the number of the row's site (process, address, start of the mapping). Numbers are
+ * in order of first use. 1: a new site; 0: a known site; -ENOMEM.
+ */
 static int number_site(struct trace *t, const struct trace_site *row, uint32_t *ret)
 {
 	uint32_t code;
@@ -710,7 +713,7 @@ int trace_sites_link(struct trace *t)
 
 	if (l->cnt)
 		qsort(l->v, l->cnt, sizeof(*v), site_cmp);
-	/* rebuild the numbers for rows that a refresh adds */
+	/* sorting has moved the rows: number them again, for rows that a refresh adds */
 	hash_map_clear(&t->site_row);
 	for (size_t i = 0; i < l->cnt; i++)
 		if (number_site(t, &v[i], &ignored) < 0)

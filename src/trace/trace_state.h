@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_state: private state of the trace reader. Its files are: trace_rows.c (parts of a trace,
- * code and stacks), trace_load.c (one block, small sections into lists, links between rows),
- * trace.c (lists from the derived file, opening), event_cursor.c. Each file calls only files that
- * precede it in this list. Other code uses trace.h and trace_read.h.
+ * trace_state: private state of the trace reader. The reader consists of trace_rows.c (parts of a
+ * trace, code and stacks), trace_load.c (one block, small sections into lists, links between rows),
+ * trace.c (lists from the derived file, opening) and event_cursor.c. Each file calls only files
+ * that precede it in this list. Other code uses trace.h and trace_read.h.
  */
 #pragma once
 
@@ -80,7 +80,7 @@ struct trace {
 	struct trace_list rows[TRACE_LIST_CNT];	/* index: enum trace_list_id */
 	size_t sorted_reset_cnt;	/* number of leading memory resets that are sorted */
 	uint32_t unordered;	/* mask of 1 << list: rows not in order of their ends */
-	struct hook_mean hook_means[256];	/* by hook, a byte */
+	struct hook_mean hook_means[256];	/* by number of the hook, which is a byte */
 	/* hook_stats: number of rows that are in the means, and of rows with an estimated cost */
 	size_t hook_mean_cnt, hook_cost_cnt;
 	bool must_link;		/* some threads lack flags of their process */
