@@ -57,7 +57,7 @@ static void add_line(char *to, size_t size, const struct trace_site *s, bool onl
 	unsigned int line;
 	const char *path;
 
-	/* look up the byte before the return address, as for the function */
+	/* look up the byte before the return address, as the search for the function did */
 	path = source_lines_find(lines, s->module, s->build_id, s->module_offset - 1, &line);
 	if (!path)
 		return;
@@ -108,7 +108,7 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s)
 	const char *symbol = function_shown(name, s->symbol);
 	uint64_t offset = s->symbol_offset;
 
-	/* keep offset 4, where a four-byte variable may begin */
+	/* do not round offset 4 down to 0: a four-byte variable may begin at offset 4 */
 	if (offset > 4)
 		offset = site_lock_of(offset);
 	if (!s->symbol[0])
@@ -333,7 +333,7 @@ const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vecto
 	}
 }
 
-/* object_text: formats an object by the type that its call implies. */
+/* object_text: formats an object. The call that waits for the object implies its type. */
 
 static void put_lock(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint64_t addr,
 		     char ret[OBJECT_TEXT_BYTES])
@@ -531,8 +531,8 @@ uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s
 		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
 	if (wake == CALL_WAKE_WRITE && !call_is_of_kernel_lock(s->call))
 		/*
-		 * a write can release a lock of the kernel, but no other lock; other waits end e.g.
-		 * by a write to the freezer
+		 * a write can release only locks of the kernel; if it ends another wait, as a write
+		 * to the freezer does, it releases nothing
 		 */
 		return 0;
 	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;

@@ -34,9 +34,9 @@ static inline const char *name_text(const struct trace *t, enum trace_name_type 
 void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset,
 		      struct source_lines *lines);
 /*
- * Returns the address of the aligned eight bytes that contain a lock word. A lock may have two
- * four-byte words to wait for in these eight bytes: a glibc condition variable at offsets 40 and
- * 44, a read-write lock at 8 and 12.
+ * Returns the address of the aligned eight bytes that contain a lock word. These eight bytes may
+ * contain two four-byte words that threads wait for: a glibc condition variable has such words at
+ * offsets 40 and 44, a read-write lock at 8 and 12.
  */
 uint64_t site_lock_of(uint64_t addr);
 /*
@@ -78,8 +78,8 @@ const char *irq_type_name(uint64_t type);
 /* Returns the type with this name; 0: not found. */
 unsigned int irq_type_find(const char *name);
 /*
- * Returns the name of a vector, e.g. "NET_RX" or "timer", or for a line the names of its handlers.
- * The names are static or owned by the trace. NULL: unknown.
+ * Returns the name of a vector, e.g. "NET_RX" or "timer"; for an interrupt line, the names of its
+ * handlers. The names are static or owned by the trace. NULL: unknown.
  */
 const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vector);
 
@@ -130,7 +130,7 @@ struct thread_makers {
 	const struct dense_ids *ids;
 	uint32_t *first_of;	/* by dense process: its main thread; 0: unknown */
 	uint32_t *waker_of;	/* by dense thread: its first waker; 0: unknown */
-	uint64_t held_to_ns;	/* just before the recorder released COMMAND; 0: unknown */
+	uint64_t held_to_ns;	/* instant before the recorder released COMMAND; 0: unknown */
 	bool is_read;
 };
 
@@ -138,12 +138,12 @@ struct thread_makers {
 int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids);
 void thread_makers_done(struct thread_makers *m);
 
-/* Processes a thread's wait for a CPU, which may be the first one after its creation. */
+/* Stores the thread's first waker if w is the thread's first wait for a CPU after its creation. */
 void thread_makers_note(struct thread_makers *m, const struct thread_wait *w);
 
 /*
- * Returns the creator of a thread, a dense number: its first waker or, if unknown, the main thread
- * of its process; for a main thread, the main thread of the parent process. 0: unknown.
+ * Returns the creator of a thread, as a dense number: the thread's first waker or, if unknown, the
+ * main thread of its process; for a main thread, the main thread of the parent process. 0: unknown.
  * *ret_start_ns: time (CLOCK_MONOTONIC) at which the thread was created, or COMMAND was released;
  * 0: unknown.
  */

@@ -24,7 +24,7 @@
 struct index;
 struct source_lines;
 
-/* Block requests of unknown owners, which a report may lack; see analyze/engine/unowned.h. */
+/* Block requests whose owner is unknown: a report may lack them; see analyze/engine/unowned.h. */
 struct unowned {
 	bool of_some;	/* the report is about selected processes or threads */
 	bool by_owner;	/* the report's keys include an owner */
@@ -34,8 +34,8 @@ struct unowned {
 };
 
 /*
- * The subject of a report. The function that answers creates the question and makes it the running
- * one, which tables and SQL functions read. A question may run within another one.
+ * The subject of a report. The function that makes the report creates a question and makes it the
+ * running question, which tables and SQL functions read. Questions may be nested.
  */
 struct question {
 	struct scope scope;
@@ -83,7 +83,7 @@ struct analysis {
 	/* rows made by scans without a key, in any thread; for tests */
 	_Atomic uint64_t rows_made;
 	_Atomic bool is_given_up;
-	/* points to is_given_up of this analysis, or of the one that it helps */
+	/* points to is_given_up of this analysis or, in a helper, of the analysis that it helps */
 	const _Atomic bool *stop;
 	/*
 	 * the same trace and its analysis, opened for a second thread when needed; NULL: not opened
@@ -96,9 +96,8 @@ struct analysis {
 /* The question of a newly opened analysis. */
 extern const struct question question_of_all;
 /*
- * Makes q the running question, with this scope; scope NULL: the whole machine, as far as it was
- * recorded. The other members are the caller's. After an error, call question_end(), too. 0 or
- * -ENOMEM.
+ * Makes q the running question, with this scope; scope NULL: everything that was recorded. The
+ * caller sets the other members of q. After an error, call question_end(), too. 0 or -ENOMEM.
  */
 int question_begin(struct question *q, struct analysis *a, const struct scope_filter *scope);
 void question_end(struct question *q, struct analysis *a);

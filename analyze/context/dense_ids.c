@@ -206,8 +206,8 @@ static int collect_event(struct collect *c, const struct trace_task_event *ev)
 	if (r < 0 || !p)
 		return r;
 	/*
-	 * a thread that calls exec becomes the main thread, and all of its rows have the main
-	 * thread's tid
+	 * a thread that calls exec becomes the main thread, and all rows of this thread have the
+	 * main thread's tid
 	 */
 	if (ev->type == TRACE_TASK_EXEC || (!c->main_of[process] && t->tid == p->pid))
 		c->main_of[process] = thread + 1;
@@ -247,8 +247,8 @@ static bool is_command(const struct dense_ids *d, uint32_t process)
 }
 
 /*
- * Returns the index of the first valid name of a member in v[from..to). The command has the name of
- * its exec from its creation on.
+ * Returns the index of the first valid name of a member in v[from..to). For the recorded command,
+ * the name set by its exec is valid from the command's creation on.
  */
 static size_t first_name(const struct collect *c, size_t from, size_t to)
 {

@@ -16,12 +16,12 @@ struct analysis_index_use {
 	bool use;
 	bool always;	/* use an index even if the trace is so small that it saves no time */
 	bool save;	/* save the index beside the trace, or in the user's cache */
-	/* minimum number of events between two checkpoints for cuts; 0: depends on their size */
+	/* minimum number of events between two checkpoints for cuts; 0: depends on their sizes */
 	uint64_t checkpoint_events;
 	/*
 	 * Keeps the index of a live trace in memory. Queries must be about windows that begin at
-	 * follow_from_ns or later, and end no later than the blocks with complete events. NULL: use
-	 * the trace's own index.
+	 * follow_from_ns or later, and end before the last block, which may still get late records.
+	 * NULL: use the trace's own index.
 	 */
 	struct analysis_follow *follow;
 	uint64_t follow_from_ns;
@@ -34,8 +34,8 @@ struct analysis_index_use {
 };
 
 /*
- * State of an index in memory that continues over refreshes of a live trace and over its analyses,
- * so that only new events are decoded. The first analysis reads up to a minute before its
+ * State of an index in memory, which is kept when a live trace is refreshed or analysed again, so
+ * that only new events are decoded. The first analysis reads up to a minute before its
  * follow_from_ns; the history of threads, requests and memory begins there, as if the recording had
  * begun there. analysis_follow_new() returns 0 or -ENOMEM; freeing NULL is fine.
  */
@@ -48,12 +48,12 @@ void analysis_follow_free(struct analysis_follow *f);
  */
 #define ANALYSIS_STATES (1u << 31)
 /*
- * As ANALYSIS_STATES, for the bytes that processes allocated over time, which suffice for most
- * spikes.
+ * As ANALYSIS_STATES, for the bytes that processes allocated over time, from which most spikes can
+ * be found.
  */
 #define ANALYSIS_RATES (1u << 30)
 /*
- * As ANALYSIS_STATES, for the checkpoints that a cut needs. part: enum checkpoint_part up to
+ * As ANALYSIS_STATES, for the checkpoints that a cut needs. part: enum checkpoint_part, at most
  * CHECKPOINT_IRQ.
  */
 #define ANALYSIS_CARRIED(part) (1u << (27 + (part)))

@@ -26,8 +26,8 @@ static const char *cgroup_path(const struct task_keys *k, const struct trace_pro
 }
 
 /*
- * Appends " (process)" to a name that is also the name of a pseudo process. No comm is as long as
- * the result.
+ * Appends " (process)" to a name that is also the name of a pseudo process. The result is longer
+ * than any comm, and so is not the name of another process.
  */
 static const char *own_name(const char *name, char *buf)
 {

@@ -5,7 +5,7 @@
  * A set of keys is a mask, 1u << REPORT_BY_x. Keys of tasks are process, thread, the thread's name,
  * and texts that every process has, such as its name, container or user. A text is declared by a
  * line of the table in keys.c; views, SQL and the options of `report` are derived from that table.
- * Threads: a struct task_keys belongs to one.
+ * Threads: a struct task_keys belongs to one thread.
  */
 #pragma once
 
@@ -55,6 +55,6 @@ void task_keys_done(struct task_keys *k);
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process);
 /* As task_keys_text(), for a thread's name; "": the number is not a thread's. */
 const char *task_keys_thread_name(struct task_keys *k, uint32_t thread);
-/* As task_keys_text(), for another name of a process or thread, and for any text. */
+/* As task_keys_text(), for a given name of a process or thread, and for any text. */
 const char *task_keys_name(struct task_keys *k, const char *name);
 const char *task_keys_put(struct task_keys *k, const char *text);

@@ -65,7 +65,7 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 		const struct hook_name *h = hook_name_find(l->hook);
 		uint64_t lost = l->full_cnt + l->other_cnt + l->missed_cnt;
 
-		/* use the class if this version does not have the hook */
+		/* use the class's name if this version of the program does not have the hook */
 		if (l->cls < LOSS_CLASS_CNT && lost)
 			r = add_loss(x, h && h->cls == l->cls ? h->source : class_names[l->cls],
 				     l->cls, l->from_ns, l->to_ns, lost, trace_loss_lasting(l),

@@ -59,8 +59,8 @@ struct row_sink {
 	 */
 	int (*section)(void *ctx, const char *title);
 	/*
-	 * May be NULL. Called before a part's end() if cnt rows were omitted; command shows all
-	 * rows.
+	 * May be NULL. Called before a part's end() if cnt rows were omitted. command: a command
+	 * that shows all rows.
 	 */
 	void (*more)(void *ctx, uint64_t cnt, const char *command);
 };

@@ -92,7 +92,7 @@ int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_fi
 	return 0;
 }
 
-/* Returns whether a process matches, apart from the filters for threads. */
+/* Returns whether a process matches all filters except those for threads. */
 static bool is_process_in(const struct scope *s, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(s->ids, process);
@@ -166,7 +166,7 @@ static uint32_t member_process(const struct grouping *g, uint32_t member)
 	return member < d->thread_cnt ? dense_process_of(d, member) : member - d->thread_cnt;
 }
 
-/* Returns the text of a member, using its name at the time for name keys. NULL: out of memory. */
+/* Returns a member's text for a key; for a name, the name at the time. NULL: out of memory. */
 static const char *key_text(struct grouping *g, unsigned int key, const struct group_first *m)
 {
 	if (key == REPORT_BY_THREAD_NAME)
@@ -186,8 +186,8 @@ static uint64_t key_value(struct grouping *g, unsigned int key, const struct gro
 }
 
 /*
- * Finds or adds a group: numbers each pair (key, number found for the keys before it); the number
- * of the last pair is the group.
+ * Finds or adds a group. Numbers the keys one after the other: each pair (value of a key, number of
+ * the previous keys) has a number. The number of the last pair is the group.
  */
 static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t *ret)
 {

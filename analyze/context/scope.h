@@ -34,8 +34,8 @@ struct scope_filter {
 	 * slices
 	 */
 	bool workload_only;
-	bool merges_unknown; /* merge the rows of requests of [unknown] with different submitters */
-	bool with_pseudo; /* always include pseudo ids, which per-CPU sums need */
+	bool merges_unknown; /* merge rows of [unknown] that differ only in submitter and reason */
+	bool with_pseudo; /* always include pseudo ids, so that sums per CPU are complete */
 };
 
 struct scope {
@@ -49,9 +49,9 @@ struct scope {
 };
 
 /*
- * Initializes s; each thread or process is decided on first use. A thread or process is in the
- * scope if any of its names ever matched; functions ending in _at() also require that the name at
- * the time matches. f's lists and names must outlive s. 0 or -ENOMEM.
+ * Initializes s. Whether a thread or process is in the scope is decided on first use: it must match
+ * f, with any name that it ever had; functions ending in _at() also require that the name at the
+ * time matches. f's lists and names must outlive s. 0 or -ENOMEM.
  */
 int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
@@ -126,8 +126,8 @@ struct group_first {		/* a member with its names at the time; NULL: last name */
 /*
  * Groups by a set of keys. If thread is a key, a group is a thread. Otherwise a group consists of
  * the threads and processes that have the same process and texts. If a name is a key, a thread or
- * process belongs to the group of its name at the time; by process and name, a group is a process
- * while it has the name.
+ * process belongs to the group of its name at the time; if process and name are keys, a group is a
+ * process while it has the name.
  *
  * A member of a group is a thread, or thread_cnt + a process for figures of whole processes.
  */
@@ -181,7 +181,7 @@ static inline bool grouping_is_of_processes(const struct grouping *g)
 
 struct grouping_label {
 	int64_t upid;			/* -1: not applicable */
-	/* the thread; by thread name: any thread of the group; -1: not applicable */
+	/* the thread; if only its name is a key: any thread of the group; -1: not applicable */
 	int64_t utid;
 	/* any process of the group; -1: all members are one group */
 	int64_t member_upid;
@@ -203,7 +203,7 @@ struct window {
 	int64_t from, to;		/* as requested, from the trace's start */
 	uint64_t every_ns;		/* 0: a single bin */
 	uint64_t from_ns, to_ns; /* part inside the trace's span; equal if there is none */
-	uint64_t base_ns; /* start of bin 0, extrapolated before time 0 if needed (wraps) */
+	uint64_t base_ns; /* start of bin 0; wraps around if it is before time 0 */
 	uint64_t first_bin, end_bin;	/* bins that exist: [first_bin, end_bin) */
 	/* edges of the bins; NULL: all bins have length every_ns */
 	const uint64_t *edges;
