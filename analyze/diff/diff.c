@@ -302,7 +302,7 @@ static int take_request(void *ctx, const struct value *v)
 	return quantile_add(&d->lat, (uint64_t)v[3].i);
 }
 
-/* Finds or adds a name. A name that is added now has no totals. */
+/* Finds or adds a name. A name that is added after the totals were allocated has no totals. */
 static int name_number(struct names *n, const struct value *v, uint32_t *ret)
 {
 	const char *text = strpool_put(n->texts, v->type == VALUE_TEXT ? v->text : "");

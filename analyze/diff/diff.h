@@ -21,7 +21,7 @@
  * Requests of programs (app.span) are compared by name, which takes the place of a role:
  *
  *     requests, requests_per_s  requests that ended in the window           10; none
- *     request_p50_ns, ..., request_max_ns  their lengths                    10 us, at 30 requests
+ *     request_p50_ns, ..., request_max_ns  lengths of these requests        10 us, at 30 requests
  *     request_KIND_ns   mean time per request in this part (request_time)   10 us, at 30 requests
  *
  * Threads: one.
@@ -56,7 +56,7 @@ enum diff_metric {
 	DIFF_REQUEST_MAX,
 	DIFF_REQUEST_PART,	/* first of several: see diff_part_name() */
 	DIFF_METRIC_CNT = DIFF_REQUEST_PART + WAIT_KIND_CNT + 2,
-	DIFF_WALL = DIFF_METRIC_CNT	/* of the whole workload: the first row */
+	DIFF_WALL = DIFF_METRIC_CNT	/* wall time of the whole workload; the first row */
 };
 
 enum diff_verdict {
@@ -77,7 +77,7 @@ enum diff_reason {
 };
 
 struct diff_row {
-	/* for metrics of requests: their name, and ""; valid during the call */
+	/* metrics of requests: role is the requests' name, parent is ""; valid during the call */
 	const char *role, *parent;
 	enum diff_metric metric;
 	uint64_t processes[2];
@@ -90,7 +90,7 @@ struct diff_row {
 	double p;
 	enum diff_verdict verdict;
 	enum diff_reason reason;
-	bool complete; /* the data that `cpu`, `memory` or `io` needs is complete in both windows */
+	bool complete; /* in both windows, the data from which the figure is computed is complete */
 };
 
 struct diff_summary {
@@ -121,8 +121,8 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
  * A series is one figure (CPU time, bytes, ...) in consecutive bins of equal length. Its noise is
  * estimated from adjacent bins, s^2 = sum (x[i+1] - x[i])^2 / (2 (n - 1)) (von Neumann 1941), so
  * the phases of a workload do not count as noise. Welch's t-test then compares two series, each
- * with 2 (n - 1) / 3 degrees of freedom, because for pure noise this estimate is as good as the
- * usual one from two thirds of the bins.
+ * with 2 (n - 1) / 3 degrees of freedom, because for pure noise this estimate of the variance is as
+ * precise as the usual estimate from two thirds of the bins.
  *
  * Threads: any. No errors.
  */

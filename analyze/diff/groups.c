@@ -51,8 +51,8 @@ static double upper_tail(double z)
 }
 
 /*
- * Sets *ret to the share of all divisions whose sum of ranks is at least as far from the middle as
- * sum.
+ * Sets *ret to a share of all ways to divide the values into the two groups: the ways with a sum of
+ * ranks at least as far from the mean as `sum`.
  */
 static int find_p(const unsigned int *twice, size_t cnt, size_t n, size_t sum, double *ret)
 {
@@ -101,8 +101,8 @@ static size_t rank_all(const double *a, size_t n, const double *b, size_t m, uns
 		for (; k < m && b[k] == v; k++)
 			at++;
 		/*
-		 * equal values have the mean of the ranks from + 1 .. at; the doubled mean is from
-		 * + 1 + at
+		 * the rank of equal values is the mean of their ranks (from + 1) .. at; doubled:
+		 * from + 1 + at
 		 */
 		for (size_t j = from; j < at; j++)
 			twice[j] = (unsigned int)(from + at + 1);
@@ -500,8 +500,8 @@ static double in_percent(double shift, bool is_log, double of)
 }
 
 /*
- * Stores the values of the complete runs of a group in ret, and returns their number. If
- * *all_positive stays true, ratios are compared.
+ * Stores the values of the complete runs of a group in ret, and returns their number. Sets
+ * *all_positive to false if a value is not positive: ratios of such values cannot be compared.
  */
 static size_t take_values(const struct groups *g, const double *cell, size_t family, int group,
 			  double *ret, bool *all_positive, bool *all_complete)

@@ -2,8 +2,8 @@
 /*
  * groups: compares two groups of recordings, role by role (role.h) and figure by figure (ranks).
  *
- * Each run has a value of each figure: the sum over the role's processes, or the largest of them; 0
- * if the role did not run. A figure is better or worse if the groups differ by more than chance
+ * Each run has a value of each figure: the sum or the maximum over the role's processes; 0 if the
+ * role did not run. A figure is better or worse if the groups differ by more than chance
  * explains, and by at least 2 % and the figure's own minimum. At most 5 % of the figures with this
  * verdict are wrong (ranks_correct()). Less is better, except for requests_per_s. For requests of
  * programs, the name takes the place of the role.
@@ -33,7 +33,7 @@ struct groups_row {
 	bool has_change; /* change_pct is valid */
 	bool has_interval; /* low_pct and high_pct are valid */
 	bool is_tiny; /* both medians are below the smallest relevant change */
-	double change_pct, low_pct, high_pct; /* shift and its 90 % interval, in percent of A */
+	double change_pct, low_pct, high_pct; /* shift and its 90 % interval, % of group 0 */
 	double p; /* corrected; 1: not tested */
 	unsigned int runs[2]; /* number of runs with complete data for the figure */
 	enum groups_verdict verdict;
@@ -70,8 +70,8 @@ const char *groups_verdict_name(enum groups_verdict v); /* e.g. "cannot tell" */
  * ranks: decides whether the values of one group are larger than the values of another, and by how
  * much. The distribution of the values is arbitrary, and single outliers do not matter.
  *
- * The shift is the median of all differences b - a (Hodges and Lehmann 1963), and its interval that
- * of the Mann-Whitney test (Hollander and Wolfe, Nonparametric Statistical Methods, 4.3; Lehmann,
+ * The shift is the median of all differences b - a (Hodges and Lehmann 1963). Its interval follows
+ * from the Mann-Whitney test (Hollander and Wolfe, Nonparametric Statistical Methods, 4.3; Lehmann,
  * Nonparametrics, 2.5). p is the two-sided p of that test. Up to RANKS_EXACT_MAX values, p is
  * exact: computed over all ways to divide the values, including ties, into groups of the same
  * sizes. For more values, p is computed from the normal distribution.
@@ -85,7 +85,7 @@ struct ranks {
 	double median[2];
 	double shift, low, high;
 	bool has_interval; /* false: too few values */
-	/* least_p: smallest possible p, if groups of n and m values do not overlap */
+	/* least_p: smallest possible p, the p of groups of n and m values that do not overlap */
 	double p, least_p;
 };
 
