@@ -21,7 +21,7 @@ uint64_t align_clock_uncertainty(const struct trace *t);
 
 /*
  * Largest difference that drift causes in a second: adjtime(2) slows down or speeds up the wall
- * clock by up to 0.5 ms per second, so a span of time may have another length on CLOCK_MONOTONIC.
+ * clock by up to 0.5 ms per second, and a span is longer or shorter by as much on CLOCK_MONOTONIC.
  */
 #define ALIGN_SLACK_NS 500000
 

@@ -334,9 +334,9 @@ const char *analysis_library_version(void)
 }
 
 /*
- * analysis_checkpoint: finds the earlier state that a trace cut at an instant starts with
- * (edit/checkpoint.h). Each part is the state of one fold's machine, which continues from the last
- * checkpoint in the derived file, or begins at the trace's start.
+ * analysis_checkpoint: computes the state at an instant, with which a trace that is cut at this
+ * instant begins (edit/checkpoint.h). Each part is the state of one fold's machine, which continues
+ * from the last checkpoint in the derived file, or begins at the trace's start.
  */
 
 static const struct fold_def *fold_of(unsigned int part)
@@ -377,7 +377,7 @@ static int make_part(struct analysis *a, struct derived_file *d, enum checkpoint
 	return r;
 }
 
-/* Makes all parts: first the events in time order, then live objects. */
+/* Makes all parts. Live objects follow the events of all other parts, which are sorted by time. */
 static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns,
 		      uint32_t kind_mask, struct checkpoint *ret, struct err *e)
 {

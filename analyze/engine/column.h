@@ -32,7 +32,7 @@ struct column_decl {
 	bool is_key;		/* identifies rows; key columns come first */
 	bool is_rare;		/* not recorded in every trace */
 	bool is_floor;		/* in an incomplete row, the value is a lower bound */
-	bool is_single;		/* describes single events: NULL if there is none */
+	bool is_single;		/* describes a single event; NULL if there was no event */
 };
 
 extern const struct column_decl column_list[];	/* ends with an entry without name */

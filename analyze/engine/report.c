@@ -12,7 +12,8 @@
  *              name, member_upid)
  *     $cpukeys key columns of cpu_usage; $cpugroup: the columns to group by; $rkeys: their names
  *              in a row r. Each of these is empty or ends with a comma
- *     $stack_text, $frame: stack_text and "function"; by module: stack_modules and "module"
+ *     $stack_text, $frame: stack_text and "function"; if modules are a key: stack_modules and
+ *              "module"
  *     $sched   policy, nice value and CPUs of a thread, if threads are a key
  *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs with these
  *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
@@ -74,7 +75,7 @@ struct report_bins {
 	int pid, comm, source, complete, lost, unowned_ios, unowned_bytes;
 	/* types of the columns; VALUE_NULL: no row has a value */
 	enum value_type types[COLS_MAX];
-	bool is_single[COLS_MAX];	/* describes single events */
+	bool is_single[COLS_MAX];	/* the column describes a single event */
 	struct group *groups;	/* in the order of the whole window's rows */
 	size_t cnt, cap;
 	struct group **by_key;	/* cnt_keys groups, sorted by key; NULL: groups are unused */
@@ -387,7 +388,7 @@ static int rows_end(void *ctx)
 
 /* ---- the whole object ---- */
 
-/* *ret is NULL if the view has no rows of zeros. */
+/* Sets *ret to NULL if the view never has rows of zeros. */
 static int report_bins_new(struct report_bins **ret, struct analysis *a,
 			   const struct report_view *v, const struct report_request *r,
 			   const struct row_sink *next)
@@ -859,9 +860,9 @@ static int keep_text(void *ctx, const struct value *values)
 /*
  * Runs a text with sections, one after the other. With sink->section each section is a separate
  * result, otherwise all are rows of one result: section, row, name, value. A title may begin with a
- * mark. +: omitted on the first screen. @: about the machine. ?: for people, omitted and listed as
- * omitted if there are no rows. *: only for programs. =: two columns, the texts above and below all
- * sections. ^: more text above, about the machine.
+ * mark. +: omitted on the first screen. @: about the machine. ?: if the output is for people
+ * (sink->more), omitted without rows. *: only for programs. =: two columns, the texts above and
+ * below all sections. ^: more text above, about the machine.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -1063,7 +1064,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       r->view);
 	by = r->by ? r->by : v->by_default;
 	/*
-	 * with a key of tasks, functions are per task; KEY(FUNCTION) means rows over all processes
+	 * if tasks are a key, functions are shown per task; KEY(FUNCTION) merges all processes
 	 */
 	if (by & KEYS_WHO)
 		by &= ~KEY(FUNCTION);

@@ -57,7 +57,7 @@ struct report_view {
 	const char *threads_note;	/* note for a result about selected threads */
 	const char *nobody_note;	/* note for a result that is not filtered by task */
 	const char *cut_note;		/* note for a trace that was cut from a larger trace */
-	struct loss_needs needs;	/* loss needs, including class task */
+	struct loss_needs needs;	/* sources that the view needs; includes class task */
 	const char *figure;		/* column for charts */
 	const char *drops;		/* columns that a narrow terminal omits */
 	const char *sql;		/* name for schema_text() */

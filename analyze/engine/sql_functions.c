@@ -18,7 +18,7 @@
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "analyze/engine/unowned.h"
-/* after fold/index.h, since it defines macros with the names of enums there */
+/* report_view.h must follow fold/index.h: it defines macros with the names of that file's enums */
 #include "analyze/engine/report_view.h"
 #include "model/thread_states.h"
 #include "table_columns.h"

@@ -768,7 +768,7 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
 }
 
-/* Reports a scan with many rows, estimated by the blocks that its window overlaps. */
+/* Reports a scan with many rows; their number is estimated from the blocks in its window. */
 static void watch_scan(const struct analysis *a, const struct table_def *def,
 		       const struct table_query *q)
 {

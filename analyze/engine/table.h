@@ -86,8 +86,8 @@ struct table_def {
 	unsigned int arg_cnt;			/* number of hidden columns */
 	int time_col, cpu_col, utid_col, key_col;	/* -1: none */
 	/*
-	 * The end column of tables with adjacent intervals, if queries may need only the last
-	 * interval; 0: none.
+	 * Column with the end of an interval, in tables of adjacent intervals of which queries may
+	 * need only the last; 0: none.
 	 */
 	int end_col;
 	bool is_ordered;			/* rows are in ascending order of time_col */
@@ -138,7 +138,7 @@ struct table_scan {
 	bool has_key;	/* the scan is limited to rows with one key */
 	bool is_first;	/* rows has never been filled */
 	bool is_whole;	/* rows contains all rows of the scan */
-	struct scan_memo *memo;	/* keeps the rows if rows is whole; NULL: not kept */
+	struct scan_memo *memo;	/* receives a copy of the rows if is_whole; NULL: no copy */
 	struct table_query query;	/* valid if memo is set */
 };
 

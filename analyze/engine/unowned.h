@@ -33,8 +33,9 @@ int unowned_find(struct question *q, struct analysis *a, const struct report_req
  */
 struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to_ns);
 /*
- * Return the requests that a figure of the running report may lack: a figure about all of the
- * report's processes, or a figure of a row, whose owner is known or not.
+ * Return the requests that a figure of the running report may lack. unowned_of_window(): a figure
+ * about all of the report's processes. unowned_of_row(): a figure in a row; is_known: the owner of
+ * the row is known.
  */
 struct request_cnt unowned_of_window(struct analysis *a, int64_t from_ns, int64_t to_ns);
 struct request_cnt unowned_of_row(struct analysis *a, int64_t from_ns, int64_t to_ns,
