@@ -3,8 +3,8 @@
  * clickhouse: sends tables of a window as rows of the table landing, in ClickHouse's format
  * RowBinary: numbers little-endian, lengths as varints, a byte before a value that may be NULL.
  *
- * A load begins and ends with rows of the table loads; the last ones contain the number of rows of
- * each table. A table with fewer rows is incomplete.
+ * A load, the output of one export, begins and ends with rows of the table loads. The rows at its
+ * end contain the number of rows of each table. A table with fewer rows is incomplete.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -193,7 +193,10 @@ static const char piece_sql[] =
 	"max(row.1 * 256 + row.2) AS last_row, uniqExact(row) AS rows, count() AS copies "
 	"FROM %s%s WHERE load != 0 GROUP BY host, trace_id, load, piece;\n";
 
-/* arrived_rows is the length of the union of row ranges: the sum of segments with depth > 0. */
+/*
+ * arrived_rows is the number of rows in the union of all row ranges. depth: number of ranges that
+ * contain the rows between two edges.
+ */
 static const char loads_sql[] =
 	"SELECT host, trace_id, load, of, max(a_role) AS role, max(a_from) AS from_ns, "
 	"max(a_to) AS to_ns, max(a_uncertainty) AS wall_uncertainty_ns, max(a_sent) AS sent_rows, "
@@ -281,7 +284,7 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster)
 
 #define FLUSH_BYTES (256u << 10)
 #define PROGRESS_EVERY 65536
-#define CLOCK_SLACK_NS 500000 /* error of a wall-clock time due to a later reading of the clocks */
+#define CLOCK_SLACK_NS 500000 /* a later clock reading changes a wall-clock time by less */
 
 struct sender {
 	struct export_to x;
@@ -410,7 +413,8 @@ static int64_t real_of(const struct sender *s, int64_t rel_ns)
 }
 
 /*
- * Implements row_sink.row(). Lists, and rows that begin before the window, get the window's start.
+ * Implements row_sink.row(). The time of a row is its instant. Rows of lists, and rows that begin
+ * before the window, have the time of the window's start.
  */
 static int table_row(void *ctx, const struct value *row)
 {
@@ -486,7 +490,7 @@ static int send_tables(struct sender *s)
 	return ret;
 }
 
-/* A load is identified by its start: round off the error of the clocks. */
+/* Rounds to ms, so that clock errors do not change a load's start, which identifies the load. */
 static int64_t whole_ms(int64_t ns)
 {
 	return (ns + CLOCK_SLACK_NS) / (2 * CLOCK_SLACK_NS) * (2 * CLOCK_SLACK_NS);

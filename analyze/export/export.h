@@ -36,8 +36,8 @@ uint64_t export_expected_rows(const struct export_to *x);
 /* ---- export_rows: the rows of an event table, or of a table made of events ---- */
 
 /*
- * Open and close in the analysis's thread. Any one thread may read the rows, while the analysis's
- * thread only reads lists.
+ * Open and close in the analysis's thread. The rows may be read by any one thread. If this is
+ * another thread, the analysis's thread may read only lists until the other thread has finished.
  */
 struct export_rows;
 

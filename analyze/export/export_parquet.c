@@ -133,7 +133,7 @@ static int open_file(struct write *w, const struct table_def *def, struct file *
 				(const char *const *)w->meta.v, e);
 }
 
-/* Returns the difference of the wall clock and the trace's time at the row's first instant. */
+/* Returns the wall clock minus the trace's time, at the row's first instant. */
 static int64_t ahead_ns(const struct file *f, const struct value *row)
 {
 	const struct analysis *a = f->w->x.a;

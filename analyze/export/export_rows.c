@@ -130,7 +130,7 @@ int export_rows_next(struct export_rows *r, const struct value **ret, struct err
 	for (i = 0; i < cnt; i++) {
 		struct value *v = &r->values[i];
 
-		/* Copies the cell's union to all members; only the one for the type is used. */
+		/* Copies the cell's union to all members; only the type's member is used. */
 		*v = (struct value){ row[i].type, row[i].i, row[i].r, row[i].s, 0 };
 		if (v->type == VALUE_TEXT && export_text_safe(&r->texts[i], v) < 0)
 			return err_set(e, -ENOMEM, "out of memory");

@@ -77,7 +77,7 @@ static bool lives_at(uint64_t start_ns, uint64_t end_ns, uint64_t ts_ns)
 	return start_ns < ts_ns && (!end_ns || end_ns >= ts_ns);
 }
 
-/* Returns when an exited thread last left a CPU, which may be after its exit; 0: not exited. */
+/* Returns when a thread exited or, if later, when it last left a CPU; 0: it has not exited. */
 static uint64_t gone_ns(const struct perfetto *x, const struct trace_thread *t)
 {
 	uint64_t left = x->left_cpu_ns[dense_thread(&x->a->ids, t->utid)];
@@ -123,7 +123,7 @@ static int write_tree(struct perfetto *x)
 
 /* ---- events of tasks ---- */
 
-/* Returns the tid of the thread's creator; if unknown, of the parent process or the main thread. */
+/* Returns the tid of a thread's creator; if unknown, the parent's pid or the main thread's tid. */
 static uint32_t maker_tid(const struct perfetto *x, const struct trace_thread *t,
 			  const struct trace_process *p)
 {
@@ -303,8 +303,9 @@ static int perfetto_task_ends(struct perfetto *x)
  * Writes tracks: block requests, requests of programs, rates, losses and marks.
  *
  * Slices of one track must be nested, but requests may overlap in any way. So each device, and each
- * name of programs' requests, has lanes, and a request uses the lowest free lane. A block request
- * counts where its accounting ends, as in `report io`; its slice is as long as its latency.
+ * name of programs' requests, has lanes, and a request uses the lowest free lane. Block requests
+ * whose accounting ends in the window are written, as in `report io`; their slices are as long as
+ * their latencies.
  */
 
 enum {
@@ -596,8 +597,8 @@ static int64_t per_second(const struct query *q, int64_t sum)
 }
 
 /*
- * A counter keeps its value until the next one, so a missing bin needs a 0. No value is written
- * after the window: it would extend the trace, and with it the last state of each thread.
+ * A counter keeps its value until its next value, so a missing bin needs a 0. No value is written
+ * after the window, because it would extend the trace, and so the last state of each thread.
  */
 static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 {
@@ -853,7 +854,7 @@ static int write_all(struct perfetto *x, struct err *e)
 
 	ret = ret ?: write_system(x);
 	/*
-	 * perfetto_tasks() needs threads that leave a CPU after their exit, which perfetto_sched()
+	 * perfetto_tasks() needs the times at which threads last left a CPU, which perfetto_sched()
 	 * finds
 	 */
 	ret = ret ?: perfetto_sched(x, e) ?: perfetto_tasks(x);

@@ -40,7 +40,7 @@ enum {
 struct perfetto {
 	struct analysis *a;
 	struct trace *t;
-	uint64_t from_ns, to_ns;	/* the window inside the trace's span, CLOCK_MONOTONIC */
+	uint64_t from_ns, to_ns;	/* part of the window in the trace, CLOCK_MONOTONIC */
 	FILE *out;
 	struct proto packet;		/* the packet being written */
 	uint64_t *left_cpu_ns;		/* by dense thread: when the thread last left a CPU */

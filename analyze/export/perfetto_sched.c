@@ -223,7 +223,7 @@ struct row {
 struct cpu {
 	bool exists, begun;
 	uint32_t thread;	/* dense: the thread on the CPU */
-	/* state of the switch that ended the last piece */
+	/* has_end: a switch ended the last piece; end_state: state in which its thread left */
 	bool has_end;
 	uint16_t end_state;
 	uint8_t next_prio;
@@ -349,7 +349,7 @@ static uint16_t reported_state(const struct event *ev)
 
 /* ---- waits ---- */
 
-/* Formats a wait: "futex 7f33a0012018", "read pipe:[4711]"; "" if not a sleep, or if unknown. */
+/* Formats a wait: "futex 7f33a0012018", "read pipe:[4711]"; "": not a sleep, or unknown. */
 static void wait_text(const struct sched *s, const struct event *ev, char *text, size_t size)
 {
 	uint32_t call = (uint32_t)ev->v[EV_SWITCH_CALL];
@@ -422,8 +422,8 @@ static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32
 }
 
 /*
- * Handles a switch from a thread that was not known to be on the CPU: writes a stay of 0 ns, so
- * that the thread's end state is recorded.
+ * Handles a switch from a thread that was not known to be on the CPU: writes a switch to the thread
+ * at the same instant, so that the next switch shows the state in which the thread left.
  */
 static int write_unseen(struct sched *s, const struct cpu_piece *p, uint32_t thread)
 {
@@ -569,7 +569,7 @@ static int write_wakeup(struct sched *s, const struct event *ev)
 {
 	uint32_t target = dense_thread(&s->x->a->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 
-	/* the first wake-up of a new thread is part of its creation, and only shows the creator */
+	/* the first wake-up of a new thread is part of its creation: store only the creator */
 	if (ev->v[EV_WAKEUP_IS_NEW] && !(ev->flags & EVENT_F_IRQ))
 		s->x->maker[target] = dense_thread(&s->x->a->ids, ev->utid);
 	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)
