@@ -31,14 +31,14 @@
 #define PARTS	      20	/* number of parts of a divided bin */
 #define BINS_SERVED   400	/* number of points in a chart: cmd/page/charts.js */
 #define DECODE_EVENTS 10000000	/* number of events decoded within one or two seconds */
-/* with fewer blocks, a bin per block would be much wider than a point */
+/* with fewer blocks, bins of one block would be much wider than a chart's points */
 #define BLOCKS_FEW    100
 #define BINS_FEW      60
 #define BIN_EVENTS    8		/* bins with fewer events would mostly be empty */
-/* limits for events decoded by a step, in fine and in few bins, so that it takes about 0.15 s */
+/* limits of events decoded for PAGE_STEP, in fine bins and in BINS_FEW bins: about 0.15 s */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
-/* limit of index slices read by a step; in longer windows a step computes only CPU time */
+/* limit of index slices read for PAGE_STEP; a longer window shows only CPU time */
 #define STEP_SLICES 12
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -129,8 +129,8 @@ static int page_bins_make(struct page_bins *b, struct analysis *a, uint64_t from
 	b->are_long = effort == PAGE_STEP && b->slices > STEP_SLICES;
 	ret = add_edge(b, from_ns);
 	/*
-	 * edges are multiples of length from the trace's start or, with an index, the next edge of
-	 * a slice
+	 * edges are multiples of length from the trace's start; with an index, each is moved to the
+	 * end of the index slice that contains it
 	 */
 	while (!ret && at < to_ns) {
 		uint64_t next = a->start_ns + ((at - a->start_ns) / length + 1) * length;
@@ -201,7 +201,7 @@ static void page_bins_done(struct page_bins *b)
 /* rows wanted per kind of row, in a result with a row per bin and process */
 #define ROWS_WANTED   30000
 #define ROWS_SERVED   8000
-#define ROWS_COARSE   1500	/* while bins are coarse; fine bins with ROWS_SERVED follow */
+#define ROWS_COARSE   1500	/* if bins are coarse; a page with fine bins follows */
 #define TWO_THREADS_SLICES 1000 /* with more, two threads would need more than 256 MiB of memory */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
@@ -666,7 +666,7 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* ---- the second thread: has the trace open a second time, also for the next page ---- */
+/* ---- the second thread: opens the trace again, and keeps it open for the next page ---- */
 
 /*
  * Returns whether the trace is finished and undamaged, so that the helper finds the same data as
@@ -902,7 +902,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	r = page_bins_make(&bins, a, first_ns, end_ns, effort, e);
 	if (!r) {
 		init_jobs(&j, a, &bins, from_ns, to_ns, by_thread);
-		/* spikes take long to find: the browser requests them later for its window */
+		/* spikes take long to find: the browser requests the spikes of its window later */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		j.jobs[JOB_WHY].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)

@@ -5,8 +5,8 @@
  *
  * If there are too many rows to keep, the first scan keeps only the sums for the ranking, and a
  * second scan adds up the rows of all keys without their own rows. A sparse table may have a row
- * per bin of each sleeping thread, of which the page shows only a few. In this case the first scan
- * omits sleeps, and the second scan merges the rows of all other tasks (merge_task).
+ * per bin of each sleeping thread, but the page shows only a few of these threads. In this case the
+ * first scan omits sleeps, and the second scan merges the rows of all other tasks (merge_task).
  */
 #include "analyze/page/page_rows.h"
 
@@ -40,7 +40,7 @@ struct page_key {
 	size_t last;		/* index of its last row + 1; 0: none */
 	uint64_t total, rows;	/* sum of the measure, and number of rows; for ranked keys */
 	bool is_named, has_others, is_rest;
-	uint64_t others;	/* value that replaces its upid in the rows of others */
+	uint64_t others;	/* see others_of(); valid if has_others */
 };
 
 struct page_row {
@@ -70,12 +70,13 @@ struct page_rows {
 	bool is_crowded;	/* the table is sparse, and is scanned twice */
 	bool is_counted;	/* there are too many rows to keep: the first scan only counts */
 	bool is_named;		/* second scan: the keys with their own rows have been chosen */
-	struct hash_map kept;	/* names that are kept for others, as (name, 0) */
+	/* names by which tasks without their own rows are added up, as (name, 0) */
+	struct hash_map kept;
 	/* second scan, by dense task: task whose row includes it + 1; 0: not determined yet */
 	uint32_t *merged;
-	/* maps (value that stands for others, 0) to an index in firsts */
+	/* maps (others_of() of a task, 0) to an index in firsts */
 	struct hash_map merged_names;
-	uint32_t *firsts;		/* by index: the task whose rows include these others */
+	uint32_t *firsts;		/* the task whose row includes all tasks of this index */
 	size_t first_cap;
 };
 
@@ -168,7 +169,10 @@ static bool is_task(const struct page_rows *p, unsigned int column)
 	return !strcmp(name, "upid") || !strcmp(name, "utid");
 }
 
-/* Returns whether a command was recorded, but the key's task is not part of it. */
+/*
+ * Returns whether a command was recorded, but the key's task is neither part of it nor the
+ * recorder's.
+ */
 static bool is_rest(const struct page_rows *p, const struct page_key *k)
 {
 	const struct dense_ids *ids = &p->a->ids;
@@ -211,7 +215,8 @@ static const char *name_of(struct page_rows *p, const struct page_key *k)
 }
 
 /*
- * Returns the value that stands for a key's task in the rows of others: its name, if that is kept.
+ * Returns the value that replaces a key's task if it has no row of its own: the task's name, if it
+ * is in p->kept, otherwise the empty name of the rest, or NULL_VALUE.
  */
 static uint64_t others_of(struct page_rows *p, struct page_key *k)
 {
@@ -478,9 +483,9 @@ static int by_name_total(const void *a, const void *b)
 }
 
 /*
- * Selects the names that are kept for others: the names_kept names with the largest sum, and the
- * names of processes with their own rows, so that the rows of such a name are complete. ranking has
- * cnt keys.
+ * Selects the names by which processes without their own rows are added up: the names_kept names
+ * with the largest sum, and the names of processes with their own rows, so that the rows of such a
+ * name are complete. ranking has cnt keys.
  */
 static int name_others(struct page_rows *p, struct page_key *const *ranking, size_t cnt,
 		       size_t names_kept)
@@ -634,7 +639,7 @@ static int put_rows(const struct page_rows *p, const struct row_sink *out)
 	return ret ? ret : out->end(out->ctx);
 }
 
-/* Writes the number of keys without their own rows, by the value that stands for them. */
+/* Writes the number of keys without their own rows, by others_of(). */
 static int put_other_counts(struct page_rows *p, const struct row_sink *out)
 {
 	static const char *const names[] = { "upid", "source", "cnt_of" };
@@ -787,7 +792,8 @@ void page_put_int(struct buf *out, int64_t v)
 /* ---- texts ---- */
 
 /*
- * Returns whether a command was recorded, but the process is neither part of it nor the recorder's.
+ * Returns whether a command was recorded, but the process is not part of it. The recorder's
+ * processes are not part of it.
  */
 static bool in_rest(const struct page_columns *c, const struct trace_process *p)
 {

@@ -10,8 +10,8 @@
  * NULL. So the sums of each bin and of each of these names are exact.
  *
  * If a command was recorded, the processes of its tree get their own rows before other processes.
- * The name of others begins with 'w' (workload, or no command was recorded) or 'r' (the rest of the
- * machine, whose rows always have a name, which may be empty). Threads: one.
+ * A name that replaces upids begins with 'w' (workload, or no command was recorded) or 'r' (rest of
+ * the machine, whose rows always have a name, which may be empty). Threads: one.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct page_rows_def {
 	const char *result, *table;
 	const char *by;			/* argument "by" of the table; NULL: none */
 	/*
-	 * Rows are excluded if this column is without_text or, if that is NULL, EVENT_ID_UNKNOWN.
+	 * Rows are excluded if their column `without` is without_text (NULL: EVENT_ID_UNKNOWN).
 	 * without NULL: no rows are excluded.
 	 */
 	const char *without, *without_text;
@@ -58,8 +58,8 @@ struct page_rows_def {
 	/* maximum number of keys with their own rows; 0: limited only by the number of rows */
 	unsigned int named_max;
 	/*
-	 * Most rows have a measure of 0; the measure is activity (struct table_query). The only key
-	 * is a task, and all values are added up.
+	 * Most rows have a measure of 0; the measure is activity (table_query.is_of_activity). The
+	 * only key is a task, and all values are added up.
 	 */
 	bool is_sparse;
 	/*
@@ -70,8 +70,8 @@ struct page_rows_def {
 };
 
 /*
- * Passes three kinds of results to the sink: the rows of def; "others_of_" and its name, with the
- * number of keys without their own rows, by name; and the same two kinds for def->with.
+ * Passes these results to the sink: the rows of def; a result whose name is "others_of_" and
+ * def->result, with the number of keys without their own rows, by name; and both for def->with.
  * rows_wanted: maximum number of rows for each kind of ranked row; 0: none. Rows are of the whole
  * machine. Columns submitter and owner_how are used only for rows with an unknown owner. 0 or
  * -errno.
@@ -87,9 +87,9 @@ int page_rows_put(struct analysis *a, const struct page_rows_def *def, const str
  * A text is written as its index in a list of all texts, which follows the results. Zeros at the
  * end of a column are omitted, except in the first column. A column t_ns, whose instants are
  * beginnings of bins, becomes "bin": the number of bins since the previous row. A column upid
- * becomes "process": a text with number, PID and name, or "other" or "rest" with the name of the
- * others. If a command was recorded, the numbers of processes outside of it have the prefix r.
- * Threads: one.
+ * becomes "process": a text with number, PID and name; or, for rows added up by name, "other" or
+ * "rest" and this name. If a command was recorded, the numbers of processes outside of it have the
+ * prefix r. Threads: one.
  */
 struct page_columns {
 	/* a section's title is the name of its result: letters and underscores */
