@@ -64,8 +64,8 @@ static size_t run_length(const uint64_t *v, size_t cnt)
 }
 
 /*
- * Appends groups of eight until a run of at least `least` numbers begins. Returns the count of
- * numbers.
+ * Appends numbers in groups of eight until a run of at least `least` equal numbers begins. Returns
+ * the count of appended numbers.
  */
 static size_t put_groups(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width,
 			 size_t least)
@@ -259,7 +259,7 @@ static void thrift_element_text(struct thrift *t, const char *text)
 
 /* ---- the file ---- */
 
-/* Contents of the footer for a column chunk, whose pages are written first. */
+/* Data of a column chunk for the footer, which is written after the chunk's pages. */
 struct chunk {
 	uint64_t at;		/* offset in the file */
 	uint64_t data_at;	/* offset of its data page */
@@ -291,12 +291,12 @@ struct parquet {
 	uint64_t all_rows;
 	int order_col;		/* column by which rows are sorted; -1: not chosen yet */
 	/*
-	 * row numbers of the row group, in the order of writing; the first narrow_cnt are the first
-	 * page
+	 * row numbers of the row group, in the order of writing; the first page has the first
+	 * narrow_cnt rows
 	 */
 	uint32_t order[PARQUET_GROUP_ROWS];
 	size_t narrow_cnt;
-	/* the page being written: values that are not NULL, in that order */
+	/* the page being written: values that are not NULL, in the order of `order` */
 	int64_t values[PARQUET_GROUP_ROWS];
 	size_t value_cnt;
 	uint64_t bits;		/* bits that are set in any of these values */
@@ -455,8 +455,8 @@ static void put_values(struct parquet *p, const struct column *c, size_t cnt, un
 }
 
 /*
- * Returns the unit of widths: whole bytes compress better than fewer bits if values repeat. A
- * sample decides.
+ * Returns the unit of widths in bits, 1 or 8: the unit with which a sample is smaller. Whole bytes
+ * may compress better than fewer bits if values repeat.
  */
 static unsigned int choose_unit(struct parquet *p, const struct column *c)
 {
@@ -508,12 +508,12 @@ static int write_column(struct parquet *p, struct column *c, struct err *e)
 
 /*
  * Replaces the values of an INT column by dictionary indexes. Returns false, with unchanged values,
- * if too many values are different.
+ * if there are too many different values.
  */
 static bool number_values(struct parquet *p, struct column *c)
 {
 	size_t most = (p->row_cnt - c->chunk.null_cnt) / 2 + 1;
-	/* cache, by a hash of a value: row with that value + 1 */
+	/* cache, by a hash of a value: number of a row with the value, plus 1; 0: empty */
 	uint32_t last[256] = { 0 }, number;
 	int is_new;
 
@@ -606,7 +606,7 @@ static void put_group(struct parquet *p)
 }
 
 /*
- * Moves rows to the end if a column's number in them needs more than one byte, unless there are
+ * Moves the rows whose number in column c needs more than one byte to the end, unless there are
  * many such rows.
  */
 static void move_wide(struct parquet *p, const struct column *c)
@@ -744,7 +744,7 @@ static void put_footer(struct parquet *p, struct buf *out)
 	thrift_text(&t, 6, "ebpfrec");
 	thrift_list(&t, 7, THRIFT_STRUCT, p->col_cnt);
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
-		thrift_begin(&t);	/* bounds use the order of the type */
+		thrift_begin(&t);	/* order of a column's bounds: the order of its type */
 		thrift_struct(&t, 1);
 		thrift_ends(&t, 2);
 	}

@@ -17,7 +17,7 @@
  * byte, these rows are last, in a page of their own. A sample decides which widths, and which
  * column to sort rows by, give the smallest result. The output depends only on the rows.
  *
- * Threads: a file belongs to one. Memory: a row group of PARQUET_GROUP_ROWS rows, with
+ * Threads: a file belongs to one thread. Memory: a row group of PARQUET_GROUP_ROWS rows, with
  * PARQUET_GROUP_TEXT bytes of texts. Errors: 0 or -errno with a text; never prints.
  */
 #pragma once
@@ -36,7 +36,7 @@ enum parquet_type { PARQUET_INT, PARQUET_TIME, PARQUET_REAL, PARQUET_TEXT };
 struct parquet_column {
 	const char *name;
 	enum parquet_type type;
-	/* text of every row, for which parquet_row() gets no value; NULL: none */
+	/* the column's text in every row, which parquet_row() does not receive; NULL: none */
 	const char *constant;
 	bool orders; /* rows may be sorted by this column; the sort is stable */
 };
