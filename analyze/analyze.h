@@ -25,8 +25,8 @@ struct analysis;
 void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch);
 
 /*
- * keeps: rows of small tables are kept after a report, for later reports with the same request.
- * False: drops these rows, and keeps no further rows.
+ * keeps true: keeps the rows of small tables after a report, for later reports with the same
+ * request. keeps false: drops these rows, and keeps no further rows.
  */
 void analysis_keep_rows(struct analysis *a, bool keeps);
 
@@ -34,7 +34,7 @@ void analysis_keep_rows(struct analysis *a, bool keeps);
 int analysis_open(struct analysis **ret, struct trace *t, struct err *e);
 void analysis_close(struct analysis *a);
 /*
- * Reads the new data after the trace was refreshed. An index that follows the trace continues;
+ * Reads the new data after the trace was refreshed. An index that follows the trace is extended;
  * later queries must be about windows that begin at follow_from_ns or later. After an error the
  * analysis may only be closed.
  */
@@ -58,8 +58,8 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 bool analysis_knows_block(struct analysis *a, size_t block);
 
 /*
- * A checkpoint_source (edit/checkpoint.h) for the trace of the analysis. With an index, events long
- * before at_ns are read only once.
+ * Implements checkpoint_source (edit/checkpoint.h) for the trace of the analysis. With an index,
+ * events long before at_ns are read only once.
  */
 struct checkpoint;
 int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, struct checkpoint *ret,
@@ -122,7 +122,7 @@ struct report_request {
 	char *ret_below;
 	char *ret_above; /* as ret_below, for the text above the sections */
 	const char *hint_options; /* " -i TRACE --from T": appended to commands in these texts */
-	/* workload is set only because the trace has a command, so mention the other processes */
+	/* workload is set by default, because the trace has a command: mention other processes */
 	bool of_command;
 	bool *ret_sparse; /* set to true if rows of zeros were omitted because there are too many */
 	/*
@@ -134,12 +134,13 @@ struct report_request {
 	bool *ret_has_section; /* set to true if the view has this section */
 	bool histogram;			/* latency: show counts by powers of two instead */
 	bool continues; /* bins: the window begins where the window of the previous query ended */
-	bool stacks_apart; /* leaks: show one row per stack, even with the key site */
-	/* io, latency, pattern: merge the rows of [unknown] with different submitters */
+	bool stacks_apart; /* leaks: show one row per stack, even if site is a key */
+	/* io, latency, pattern: merge rows of [unknown] that differ only in submitter and reason */
 	bool merge_unknown;
 	bool merge_alike; /* spikes: of processes with the same name, show only the largest spike */
 	bool with_recorder;
-	bool with_idle; /* cpu: include the idle task, [unknown] and [filtered], which sums need */
+	/* cpu: include the idle task, [unknown] and [filtered], so that sums are complete */
+	bool with_idle;
 	/*
 	 * GLOB pattern for names of program requests; NULL: all (why: the view is not about
 	 * requests)
@@ -171,8 +172,9 @@ struct request_cnt {
 };
 
 /*
- * Counts requests of unknown owners in the window of r, which may belong to the processes that r
- * selects. Zeros if r does not select processes, or if its view does not count requests.
+ * Counts the requests in the window of r whose owner is unknown, so that they may belong to the
+ * processes that r selects. Returns zeros if r does not select processes, or if its view does not
+ * count requests.
  */
 struct request_cnt analysis_unowned(struct analysis *a, const struct report_request *r);
 
