@@ -12,7 +12,7 @@
  * are decoded from their stored states (fold_run.h). Both paths use the same machine and the same
  * add(), so their results are equal.
  *
- * Errors: 0 or -errno. Threads: a machine belongs to one.
+ * Errors: 0 or -errno. Threads: a machine belongs to one thread.
  */
 #pragma once
 
@@ -84,7 +84,7 @@ struct fold_key {
 struct fold_renames_def {
 	bool is_in_b;
 	uint8_t at, bits;	/* position and width of the field */
-	/* Sets *ret to the tasks of a key. (Returning the set would stall its first reader.) */
+	/* Sets *ret to the tasks of a key. (A set returned by value would be slow to read.) */
 	void (*tasks)(const struct dense_ids *d, const struct fold_key *key, struct task_set *ret);
 };
 extern const struct fold_renames_def fold_thread_renames;
@@ -109,7 +109,7 @@ struct fold_target {
 struct fold_sums_def {
 	size_t bytes;
 	unsigned int quantile_cnt;
-	/* Adds a finding: a found() for struct fold_sink, whose ctx is a struct fold_target. */
+	/* Adds a finding. Implements fold_sink.found(); ctx is a struct fold_target. */
 	int (*add)(void *ctx, const void *found);
 
 	/* An index row consists of a key, count_cnt counts and the quantiles. */
@@ -170,12 +170,15 @@ struct fold_def {
 	int (*restore)(void *m, uint64_t at_ns, const struct checkpoint *from);
 	/*
 	 * Adapts the machine after the trace has grown, possibly with more threads and processes.
-	 * NULL: the machine cannot continue in place, and is loaded from its tail instead. 0 or
-	 * -ENOMEM.
+	 * NULL: the machine cannot continue in place; a new machine loads the saved state instead.
+	 * 0 or -ENOMEM.
 	 */
 	int (*resume)(void *m);
 	/* Called at the end of the trace. May be NULL. */
 	int (*end)(void *m);
-	/* Returns the time before which all findings have been reported. NULL: the current time. */
+	/*
+	 * Returns the time before which all findings have been reported. NULL: the time up to which
+	 * events have been passed in.
+	 */
 	uint64_t (*undecided_ns)(const void *m);
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_carried: keeps those events before an instant that a trace which begins at the instant still
- * needs. Replaying the kept events brings a state machine (thread_states, request_track, irq_track)
- * into the same state as replaying all events. Kept are:
+ * fold_carried: keeps the earlier events that a trace needs if it is cut to begin at some instant.
+ * Replaying the kept events brings a state machine (thread_states, request_track, irq_track) into
+ * the same state as replaying all events. These events are kept:
  *   - per thread: the last switch to it, the last switch away from it, the first wake-up after each
  *     of these, and a second wake-up after the switch away. The kept events show whether the thread
  *     waits, and since when, or that the thread has run although its switches were lost. A thread
@@ -63,7 +63,10 @@ struct subject {
 	uint32_t last;		/* pool index of the last event, or NONE */
 };
 
-/* Second half of a CPU's key; the first half is the CPU number. No device has this number. */
+/*
+ * Second half of a CPU's key, after the CPU's number. In keys of requests, this half is the device,
+ * which never has the value KEY_CPU.
+ */
 #define KEY_CPU (1ull << 32)
 
 struct carried_machine {
@@ -357,8 +360,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
 
 /*
  * Returns the event that cnt places refer to. In a switch, a thread that does not need the event is
- * replaced by EVENT_ID_UNKNOWN: a later event of that thread is known, after which the thread may
- * be dead.
+ * replaced by EVENT_ID_UNKNOWN: a later event may have ended the thread, which must not be alive
+ * again.
  */
 static struct event event_at(const struct carried_machine *c, const struct event_place *p,
 			     size_t cnt)

@@ -164,7 +164,7 @@ static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
 };
 
-/* An object older than the interval; added again before operation op. */
+/* An object older than the interval, added to the live objects before operation `op`. */
 struct older_object {
 	uint64_t op;
 	int64_t addr;		/* relative to the operation's address */
@@ -176,7 +176,7 @@ struct older_object {
 struct process_state {
 	struct mem_process mem;
 	int64_t heap_bytes;
-	/* the last round in which a note of this process was written */
+	/* value of `round` when a note of this process was last written */
 	uint32_t note_round;
 };
 
@@ -199,7 +199,7 @@ struct memory_machine {
 	/* allocations and frees in this interval so far, and the address of the last one */
 	uint64_t op, op_addr;
 	/* notes being written */
-	uint32_t round;			/* counted from 1; 0: no notes are written */
+	uint32_t round;			/* number of the interval, from 1; 0: write no notes */
 	uint32_t note_cnt;
 	uint64_t note_op;		/* operation of the last object note */
 	struct buf process_notes, object_notes;
@@ -280,8 +280,7 @@ static struct live_objects *kept_objects(const struct memory_machine *x)
 }
 
 /*
- * Returns whether the object can still be freed: the heap of its process did not end with an exec
- * or exit since.
+ * Returns whether the object can still be freed; false if its heap has ended with an exec or exit.
  */
 static bool is_kept(const struct memory_machine *x, const struct live_object *obj)
 {
@@ -416,7 +415,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		struct mem_step rss = { 0 }, vm = { 0 };
 
 		p = dense_process(x->ids, rows[i].upid);
-		/* one row per process; a later row (of the process's end) is not a baseline */
+		/* use the first row: a later row (of the process's end) is not a baseline */
 		if (p < EVENT_ID_FIRST || x->processes[p].mem.known ||
 		    x->processes[p].mem.born_inside)
 			continue;

@@ -29,9 +29,12 @@ struct fold_reader {
 	size_t next_cnt;
 	bool at_end;
 	const struct trace_block *blocks;
-	/* 2 * block, + 1 for the block's end; edge_cnt 0: no machine needs edges */
+	/*
+	 * edge: the next edge, 2 * block for a block's beginning, 2 * block + 1 for its end.
+	 * edge_cnt 0: no machine needs edges
+	 */
 	size_t edge, edge_cnt;
-	/* the next reset; NULL: to be read from reset_at */
+	/* the next reset; NULL: not read yet, its index is reset_at */
 	const struct trace_mm_reset *reset;
 	size_t reset_at, reset_cnt;
 };
@@ -74,7 +77,7 @@ static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 	return at;
 }
 
-/* Loads the state of an interval, or the tail saved at its beginning. */
+/* Loads the state of an interval; is_tail: the whole state saved at the interval's beginning. */
 static int load(struct fold_reader *r, const struct index *x, unsigned int n, size_t interval,
 		bool is_tail)
 {

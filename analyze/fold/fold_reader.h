@@ -24,8 +24,8 @@ struct fold_use {
 	const struct fold_def *def;
 	struct fold_sink sink;
 	/*
-	 * Points to a machine that is at from_ns and continues, or to NULL; the reader takes
-	 * ownership. NULL: always start a new machine.
+	 * *kept is a machine that continues at from_ns, and that the reader then owns. If kept or
+	 * *kept is NULL, the reader starts a new machine.
 	 */
 	struct fold_machine **kept;
 };

@@ -237,8 +237,8 @@ static bool is_direct(const struct request_part *p)
 }
 
 /*
- * Returns the submitter of a part. If that is a kernel thread that passed the request on, returns
- * the submitter of the volume's request instead.
+ * Returns the submitter of a part. If a kernel thread only passed the request on, returns the
+ * submitter of the volume's request instead.
  */
 static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p)
 {
@@ -268,7 +268,7 @@ static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 	       (is_direct(a) == is_direct(b) || is_kthread(d, asker_of(d, a)));
 }
 
-/* Counts a request once for each owner of a part of it. */
+/* Counts a request once for each owner of its parts. */
 static int add_owners(struct fold_target *t, const struct block_request *r,
 		      struct fold_key (*key_of)(const struct dense_ids *d,
 						const struct block_request *r))

@@ -50,7 +50,8 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	if (p->from_ns > m->start_ns)
 		return fold_found(ctx, p);
 	/*
-	 * if the stay begins with the trace, steal time beyond the stay's length is older: drop it
+	 * if the piece begins with the trace, steal time that exceeds the piece is from before the
+	 * trace: drop it
 	 */
 	in_trace = *p;
 	in_trace.steal_ns = cpu_piece_own_steal_ns(p);
@@ -95,7 +96,7 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 	       trace_block_is_damaged(m->f.a->trace, block);
 }
 
-/* In a trace that was cut, the last block stores the thread that runs on each CPU at its end. */
+/* The last block of a cut trace stores the thread that runs on each CPU at the trace's end. */
 static int finalize(struct cpu_machine *m, size_t block)
 {
 	const struct row_cpu_end *last;
@@ -144,7 +145,7 @@ static int cpu_until(void *machine, uint64_t to_ns)
 /* ---- sums ---- */
 
 /*
- * Adds steal time. Time beyond the length of the thread's stay was stolen before the stay, from an
+ * Adds steal time. Steal time that exceeds the thread's time on the CPU was stolen earlier, from an
  * unknown thread.
  */
 static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
@@ -219,7 +220,7 @@ const struct fold_def fold_cpu = {
 	.until = cpu_until,
 };
 
-/* fold_irq: the machine is an irq_track and the times at which holes in the events begin. */
+/* fold_irq: the machine consists of an irq_track and the times at which holes in events begin. */
 
 struct irq_machine {
 	struct fold_machine f;
@@ -418,8 +419,8 @@ static int on_flight(void *ctx, const struct request_flight *f)
 }
 
 /*
- * Reports a piece of a CPU's time. Time of an unknown thread counts as running: it is the only
- * known state of that thread.
+ * Reports a piece of a CPU's time. If the thread is unknown, the time counts as running, because
+ * nothing else is known about the thread.
  */
 static int on_cpu_piece(void *ctx, const void *found)
 {

@@ -38,7 +38,10 @@ extern const struct fold_def fold_carried[];
  * it ends, with its whole length.
  */
 extern const struct fold_def fold_states;
-/* As fold_states, but without requests: no state is THREAD_DISK. Its sums are exact if decoded. */
+/*
+ * As fold_states, but without requests: no state is THREAD_DISK. Order statistics are exact if all
+ * events are decoded.
+ */
 extern const struct fold_def fold_waits;
 /* As fold_waits, and finds sleeps with their wakers. Not summed in the index. */
 extern const struct fold_def fold_sleeps;
@@ -78,7 +81,7 @@ struct state_sum {
 };
 
 /*
- * Finds how many CPUs ran threads of the scope at once, without idle, and which threads. Found:
+ * Finds which threads of the scope ran, without idle, and how many CPUs ran them at once. Found:
  * struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread is dense. The
  * time during which `busy` CPUs ran is exactly the sum over all threads with this `busy`, divided
  * by `busy`. Not in the index, because the scope is unknown when the index is made.
@@ -95,8 +98,8 @@ struct parallel_sum {
 };
 
 /*
- * Finds interrupts when they end. Found: struct irq_found. Because a run is reported at its end,
- * the findings before a time are complete once no interrupt that began before it is open.
+ * Finds interrupts when they end. Found: struct irq_found. All findings before an instant have been
+ * reported only when all interrupts that began before the instant have ended.
  *
  * Where events are missing (a hole between blocks, a damaged block, sched.irq off), no interrupt is
  * assumed to continue. An interrupt that is open at the end of the trace is broken, except in a
@@ -120,8 +123,8 @@ struct request_sum {
 	struct quantile latency, queue, device;
 	uint64_t ios, bytes, errors, merges, requeues;
 	/*
-	 * bytes that belong to the key's owner. Other owners of a request have keys with is_share,
-	 * for which bytes is 0
+	 * bytes of the parts that belong to the key's owner. If a request has several owners,
+	 * `bytes` counts it only for the first; keys of the others have is_share
 	 */
 	uint64_t part_bytes;
 	uint64_t unknown_owner_ios;

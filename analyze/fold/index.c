@@ -36,8 +36,9 @@
 
 /*
  * index_follow: an index in memory that continues as a live trace grows. It keeps the tails of its
- * jobs, machines that continue in place, and the parts of the last intervals. Older intervals are
- * needed by machines that begin at a clean keyframe, and by bursts that began earlier.
+ * jobs, machines that continue in place, and the parts of the last intervals. A query for the
+ * newest interval may need earlier ones: some machines begin at an earlier clean keyframe, and a
+ * burst may have begun earlier.
  *
  * The recorder of a flight trace removes its oldest blocks. The trace must then be opened again,
  * with new numbers of intervals, threads and processes, so machines that continue in place are
@@ -274,8 +275,8 @@ static void keep(struct index *x)
 		if (x->made_cnt[i] != x->end)
 			x->has_tail &= ~(1u << i);
 	/*
-	 * no interval follows the end of a recording; do not support empty intervals, which are
-	 * rare
+	 * keep nothing at the end of a recording, which no interval follows, or after an empty
+	 * interval, which is rare
 	 */
 	if (!index_is_true(x) || x->failed || !x->end || x->end == x->interval_cnt ||
 	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
@@ -321,12 +322,12 @@ static const struct fold_def *const folds[JOB_CNT] = {
 	[JOB_CARRIED + CHECKPOINT_IRQ] = &fold_carried[CHECKPOINT_IRQ],
 };
 /*
- * If there are few CPUs, JOB_STATES also makes the parts of JOB_SCHED, and for a followed trace the
- * parts of JOB_REQUESTS, too, so that each event is decoded only once. On many CPUs, separate jobs
- * are faster.
+ * If there are few CPUs or the trace is followed, JOB_STATES also makes the parts of JOB_SCHED and,
+ * if the trace is followed, those of JOB_REQUESTS, so that each event is decoded only once. On many
+ * CPUs, separate jobs are faster.
  */
 static const struct fold_def *const joined_folds[] = { &fold_states, &fold_requests };
-#define JOINED_CPUS 3	/* most CPUs for which jobs are joined */
+#define JOINED_CPUS 3	/* largest number of CPUs for which jobs are joined */
 #define JOIN_STATES (1u << JOB_SCHED | 1u << JOB_REQUESTS)
 _Static_assert((int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
 	       "the number of a job of memory is that of its part of a checkpoint");
@@ -586,7 +587,7 @@ static int build(struct index *x, uint32_t jobs, size_t last, const struct analy
 	return ret;
 }
 
-/* Adds the sums for spikes, which cover the whole trace even if the query's window is short. */
+/* Adds sums over the whole trace for spikes, even if the query's window is short. */
 static int add_spikes(struct index *x, uint32_t jobs)
 {
 	struct zpack *z;

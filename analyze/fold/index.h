@@ -138,7 +138,10 @@ void index_free(struct index *x);
  * index.
  */
 bool index_follow_on(struct index *x);
-/* Returns false if another block of the trace or a part of the index was found damaged. */
+/*
+ * Returns false if a block of the trace or a part of the index was found damaged after the parts
+ * were made or opened.
+ */
 bool index_is_true(const struct index *x);
 /*
  * Handles the error ret of a function of this header, or of a reader of a part's bytes: describes
@@ -150,7 +153,7 @@ int index_fail(const struct index *x, int ret, struct err *e);
 
 /*
  * Sets *ret to the index with its existing parts; opens it on first use, and again after damage.
- * NULL: unused. 0 or -errno.
+ * NULL: no index is used. 0 or -errno.
  */
 int index_open_if_used(struct analysis *a, struct index **ret, struct err *e);
 /*

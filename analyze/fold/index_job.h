@@ -5,7 +5,7 @@
  *     [index: threads] --job--> events of some kinds --> parts of intervals [from, end)
  *
  * Jobs share only the trace, and run in parallel. Private to index*.c. Threads: a job belongs to
- * one.
+ * one thread.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct index {
 	/* NULL: the index belongs to the trace itself, not to a viewer that follows it */
 	struct analysis_follow *follow;
 	uint64_t key_base;	/* key of the parts of interval 0 */
-	/* by job: number of intervals, from begin on, that have its parts */
+	/* by job: the intervals [begin, made_cnt[job]) have the job's parts */
 	size_t made_cnt[JOB_CNT];
 	uint32_t has_tail;	/* 1u << job: its tail is stored, so the job can continue */
 	uint64_t *from_ns;	/* beginning of each interval */
@@ -73,7 +73,7 @@ struct index_job {
 	unsigned int part;	/* enum checkpoint_part of its checkpoints, if it makes any */
 	size_t from, end;	/* intervals to make */
 	enum fold_reader_start start;
-	/* the tail is the state at the beginning of this interval; none at the trace's end */
+	/* the tail is the state at this interval's beginning; not saved at the trace's end */
 	size_t last;
 	bool is_joined;		/* JOB_STATES, with the parts of JOB_SCHED, too */
 	uint32_t kinds;		/* kinds of events that the job reads */

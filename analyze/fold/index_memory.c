@@ -4,8 +4,8 @@
  * owner's row and to all sets that contain the owner.
  *
  * Once the number of rows written since the last base reaches the number of levels, the next
- * interval gets a base: all levels at its beginning. So the levels at any time follow from a base
- * and from at most about as many rows as the base has.
+ * interval gets a base: all levels at its beginning. So computing the levels at some time requires
+ * a base and a number of rows that hardly exceeds the number of levels.
  */
 #include "analyze/fold/index_memory.h"
 
@@ -126,7 +126,7 @@ static const struct rate_kind {
 	[EVENT_HEAP_ALLOC] = { ALLOC_HEAP, EV_HEAP_ALLOC_BYTES },
 };
 
-/* Returns the bytes of an allocation, from the value of its column in rate_columns. */
+/* Returns the bytes of an allocation, from the value of its kind's column in rate_kinds. */
 static uint64_t rate_bytes(const struct analysis *a, unsigned int kind, uint64_t value)
 {
 	if (kind == EVENT_PAGE_ALLOC)
@@ -165,8 +165,8 @@ const struct fold_def fold_rates = {
 /*
  * ---- the job ----
  *
- * Within a granule, the order of allocations does not matter. So the job reads ranges of rows,
- * granule by granule, instead of sorted events, which takes most of the time.
+ * Within a granule, the order of allocations does not matter. So the job reads unsorted ranges of
+ * rows, granule by granule: sorting the events would take most of the time.
  */
 
 struct rates_job {
@@ -300,7 +300,7 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-/* Appends the growth *more to *r. */
+/* Adds to *r the growth *more, which follows it in time. */
 static void move_level(struct memory_growth *r, const struct memory_growth *more)
 {
 	int64_t most = r->delta + (int64_t)more->most;
@@ -456,7 +456,7 @@ struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
 	struct memory_growth growth;
 	struct memory_image image;
-	/* rows of the owner's sets that have other members */
+	/* rows of the sets that contain the owner and at least one other member */
 	uint32_t sets[SET_CNT], set_cnt;
 };
 
@@ -483,7 +483,7 @@ struct memory_job {
 	struct fold_sums owners;	/* by slot and owner */
 	/* [slot * owner_cnt() + owner]: row + 1; 0: no row */
 	uint32_t *owner_rows;
-	struct fold_sums sets;		/* by slot << 8 | kind of set, and number */
+	struct fold_sums sets;		/* by slot << 8 | kind of set, and the set's number */
 	struct fold_sums kept;		/* sets to write, by slot and hash */
 	bool has_rates;			/* the index contains the rates already */
 	struct index_rates rates;
@@ -500,8 +500,8 @@ static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t proces
 }
 
 /*
- * Adds an owner to a set. A set with one member uses that member's growth; with the second member
- * it gets a copy of its own.
+ * Adds an owner to a set. A set with one member uses that member's growth; when a second member
+ * joins, the set gets its own copy.
  */
 static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint32_t row)
 {
@@ -719,7 +719,7 @@ static int put_interval(void *ctx, size_t interval)
 	return add(s, interval, INDEX_RATES);
 }
 
-/* Loads the levels at the end of an older index's last interval. */
+/* Loads the levels at the beginning of the job's first interval, which an earlier job saved. */
 static int load_levels(struct memory_job *s)
 {
 	struct buf mem = { 0 };

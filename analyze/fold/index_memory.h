@@ -19,7 +19,7 @@ enum { INDEX_SLOT_CNT = 2 };	/* largest number of sources in a group */
 /* Returns the source in a slot of a group; -1: unused slot. */
 int index_memory_source(enum index_group group, unsigned int slot);
 /*
- * Returns the owner of a change: a dense_thread() or, from thread_cnt on, thread_cnt +
+ * Returns the owner of a change: for a thread its dense_thread(), for a process thread_cnt +
  * dense_process().
  */
 uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change *c);
@@ -86,8 +86,8 @@ struct index_memory_set {
 };
 
 /*
- * Read one row or set. A part consists of a count (packed_get_cnt()) and as many rows, followed by
- * a count and as many sets.
+ * Read one row or set. A part consists of the number of rows (packed_get_cnt()), the rows, the
+ * number of sets, and the sets.
  */
 int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
 		      struct index_memory_row *ret);

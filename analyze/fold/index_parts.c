@@ -47,7 +47,7 @@ size_t index_interval_at(const struct index *x, uint64_t ts_ns)
 	size_t i = ts_ns == UINT64_MAX ? x->interval_cnt :
 					 lower_bound_plain(x->from_ns, x->interval_cnt, ts_ns + 1);
 
-	/* several empty intervals may begin at one time: the last of them contains it */
+	/* of several intervals that begin at the same time, all except the last are empty */
 	return i ? i - 1 : 0;
 }
 

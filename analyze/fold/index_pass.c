@@ -24,7 +24,7 @@ struct fold_share {		/* one fold of the pass */
 	const struct fold_def *def;
 	struct fold_target target;
 	struct fold_sums sums;		/* sums of the current interval */
-	/* the share of fold_cpu, if fold_states contains the machine of fold_cpu */
+	/* if this is the share of fold_states in a joined job: the share of fold_cpu */
 	struct fold_share *ran;
 };
 
@@ -137,7 +137,7 @@ static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
 	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
 }
 
-/* Saves the tails from which a following index continues. */
+/* Saves the tails with which the index of a live trace continues. */
 static int save_tails(struct fold_pass *p)
 {
 	size_t end = p->j->end;

@@ -216,10 +216,10 @@ static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64
 }
 
 /*
- * Computes the median of each age over the bins before a burst that is active at that age. For slab
- * and heap, whose frees are not subtracted, a run that fills more than three quarters of the life
- * is a steady rate, not a burst, and is included. Bins without bytes count as zero. sums: an array
- * with space for all bins.
+ * Computes, for each age, the median of the bins up to this age, without the bins of a burst that
+ * is active at this age. For slab and heap, whose frees are not subtracted, a run that fills more
+ * than three quarters of the life so far is a steady rate, not a burst, and is included. Bins
+ * without bytes count as zero. sums: an array with space for all bins.
  */
 static void find_ages(struct spike_candidate *c, uint64_t *sums)
 {

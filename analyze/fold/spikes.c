@@ -3,8 +3,8 @@
  * spikes: bins are counted from the trace's start. A bin is hot for a candidate if the bin and its
  * predecessor together reach the threshold. While a burst is active, every event is in a hot bin,
  * and events are less than a window apart. So a burst is inside one run of adjacent hot bins and
- * the bin before the run. At the beginning of that bin no burst is active, and earlier events are
- * outside every window that matters. So reading only this time finds the run's bursts.
+ * the bin before the run. At the beginning of this earlier bin no burst is active, and events
+ * before the bin are outside every window that matters. So reading may begin with this bin.
  *
  * A burst ends in a hot bin. A burst that follows within a window begins in that bin or the next,
  * so its hot bins begin at most two bins later. So the bursts of a spike are in one chain of hot
@@ -199,7 +199,7 @@ static int give(const struct spikes *s, struct spike_candidate *c)
 
 /*
  * Adds a burst to the current spike, or starts the next spike. The bytes of a spike are the bytes
- * of all events from its first to its last one or, for growth, the largest rise of the level above
+ * of all events from its beginning to its end or, for growth, the largest rise of the level above
  * the lowest base of its bursts.
  */
 static int add_burst(const struct spikes *s, struct spike_candidate *c, const struct burst_found *f)
@@ -238,7 +238,7 @@ static int add_change(const struct spikes *s, struct spike_candidate *c,
 		burst_shift(&c->burst, change->delta);
 		c->low += (uint64_t)change->delta;
 	}
-	/* events carried over by a cut affect the level, but not bursts */
+	/* events that a cut kept from before its window affect the level, but not bursts */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
 	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes, s->bin);
@@ -422,7 +422,7 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 		return run(s, &fold_rates, &range, on_second_pass, e);
 	}
 	s->counted_ns = 0;
-	/* a chain that begins before the first known levels begins before the window */
+	/* skip intervals without known levels: a chain that begins there began before the window */
 	ret = index_memory_first(x, (enum index_group)group, &first);
 	from = from > first ? from : first;
 	if (ret || from >= to)
