@@ -13,9 +13,9 @@
 
 #define ANSWER_BYTES 240
 #define CAUSES_SHOWN 3
-/* maximum number of events for brief answers with a path and the names that ended waits */
+/* for more events in the window, brief answers omit the path and the names that ended waits */
 #define BRIEF_EVENTS_MAX 10000000
-#define DETAIL_EVENTS_MAX 2000000 /* maximum number of events for answers with savings */
+#define DETAIL_EVENTS_MAX 2000000 /* for more events in the window, answers omit savings */
 /* slices of the window are kept up to this number; each needs 40 bytes */
 #define KEPT_SLICES_MAX 2000000
 
@@ -39,11 +39,11 @@ struct enders {
 
 /* A name with an activity or a wait, on the path or summed over all threads of this name. */
 struct candidate {
-	const char *comm, *process; /* equal if the candidate is all threads of a process */
+	const char *comm, *process; /* equal if the candidate covers all threads of a process */
 	const char *kind, *held_what;
 	bool is_path, is_held, is_idle, is_shown;
 	uint64_t ns, threads, longest_ns;
-	struct enders enders;	/* of a sum: object and ender of its waits */
+	struct enders enders;	/* for a sum over threads: object and ender of the waits */
 	bool has_enders;
 	const char *cause;	/* the cause to leave out in whatif(); NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */

@@ -95,7 +95,7 @@ static int add_step(struct causes *c, const struct step *s)
 	return 0;
 }
 
-/* A text of some of the candidate's steps, and the time of these steps. */
+/* A text that several steps of a candidate have in common, and the time of these steps. */
 struct share {
 	const char *text;
 	uint64_t tid; /* tid of the holder, if text is its name; else 0 */
@@ -326,7 +326,7 @@ static int find_enders(struct causes *c, struct candidate *x)
 	return causes_query(c, causes_ends_sql, x->kind, x->comm, causes_enders_row, &x->enders);
 }
 
-/* Returns the object of at least half of a sum, or NULL. */
+/* Returns the object that accounts for at least half of a sum of waits; NULL: none. */
 static const char *object_of(const struct candidate *x)
 {
 	return 2 * x->enders.object_ns >= x->ns ? x->enders.object : NULL;
@@ -448,7 +448,7 @@ static int name_command(struct causes *c, struct sentence *s, const char *view,
 
 /*
  * Writes, for example, "make waited 2.24 s of 2.98 s (75 %) for a disk", or of a candidate on the
- * path "2.24 s of the critical path", because its threads may also have run or waited beside it.
+ * path "2.24 s of the critical path", because its threads may also have run or waited off the path.
  */
 static void begin_sentence(const struct causes *c, struct sentence *s, const struct candidate *x,
 			   const char *what)
@@ -762,7 +762,7 @@ static int apply_candidates(struct causes *c, unsigned int max, unsigned int *pl
 	for (size_t i = 0; i < c->candidate_cnt && !ret; i++) {
 		struct candidate *x = &c->candidates[i];
 		const struct candidate_rule *r = rule_of(x);
-		/* Sums over threads may also be small compared to the first cause. */
+		/* A sum over threads must also be at least a quarter of the first cause. */
 		bool has_little = is_small(c, x) || (!x->is_path && 4 * x->ns < first_ns);
 		bool waits_for_others = x->is_idle && shown;
 		struct sentence *s;

@@ -34,7 +34,8 @@ struct activity {
 	uint64_t meanwhile_pct[2];	/* for running, [0] is the share of function `what` */
 	const char *beside;	/* for disk: another process, if it moved more bytes; else NULL */
 	uint64_t bytes;	/* moved by `beside`; for running: growth of the requests' processes */
-	bool is_object, is_timeout;	/* what is an object, not a call; most waits timed out */
+	/* is_object: `what` is an object, not a call; is_timeout: most waits timed out */
+	bool is_object, is_timeout;
 	char answer[ANSWER_BYTES];
 };
 
@@ -199,7 +200,7 @@ static int function_row(struct causes *c, const struct value *v, void *ctx)
 
 /*
  * Selects the process that moved most bytes on the same disks during the ten slowest requests, if
- * more than the requests' own processes. A block request counts for its owner, as in report io.
+ * the requests' own processes moved less. A block request counts for its owner, as in report io.
  */
 static const char beside_sql[] = WORST
 	", b AS MATERIALIZED (SELECT DISTINCT q.end_ns, q.sector, q.dev, q.bytes, "

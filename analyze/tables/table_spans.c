@@ -105,7 +105,7 @@ static uint64_t end_of(const struct spans *s, uint64_t end_ns)
 	return end_ns ? end_ns : s->w.to_ns;
 }
 
-/* Returns the program's id, or for a call, the instant of its beginning, which is unique. */
+/* Returns the id that the program set or, for a call, the call's beginning, which is unique. */
 static int64_t id_of(const struct spans *s, const struct span_request *r)
 {
 	return r->id ? (int64_t)r->id : context_rel(s->a, r->begin_ns);
@@ -225,8 +225,8 @@ struct pending {
 };
 
 struct worker {			/* a thread that worked for requests */
-	uint32_t stay;		/* the first stay that has not ended; NONE: no more */
-	uint32_t last;		/* its last stay: the list's end */
+	uint32_t stay;		/* the first unfinished stay with a request; NONE: no more */
+	uint32_t last;		/* the thread's last stay: the end of the list */
 	struct pending *waits;
 	size_t wait_cnt, wait_cap;
 	uint16_t call;		/* of waits */
@@ -241,7 +241,7 @@ struct cpu_past {
 };
 
 struct times {
-	struct spans s;		/* first member: state of the functions of struct spans */
+	struct spans s;		/* first member: functions of struct spans use the same state */
 	enum call_machine machine;
 	uint32_t *next;		/* by stay: the next stay of its thread */
 	uint32_t *worker_of;	/* by dense thread: 1 + index of worker; 0: none */

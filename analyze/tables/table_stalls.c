@@ -5,10 +5,10 @@
  *
  *     pressure_events of the window --[by thread and kind: begin, end]--> stalls
  *
- * An end without a begin belongs to a stall since the window's start or the thread's creation. A
- * stall without an end lasts until the window or the thread ends. kswapd may be woken again during
- * a run: this is ignored. For other kinds, two begins without an end between them mean that the end
- * was lost: the first stall gets length 0.
+ * An end without a begin ends a stall that counts from the window's start or the thread's creation.
+ * A stall without an end lasts until the window or the thread ends. A wake-up of kswapd while it
+ * runs is ignored. For other kinds, two begins without an end between them mean that the end was
+ * lost: the first stall gets length 0.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -192,7 +192,7 @@ static int add_group(struct totals *s, const struct cell *row)
 	return 0;
 }
 
-/* Map i numbers the pairs of the i-th key's value and the number of the keys before. */
+/* Map i numbers each pair of the i-th key's value and the number that map i - 1 returned. */
 static int find_group(struct totals *s, const struct cell *row, uint32_t *ret)
 {
 	uint32_t number = 0;

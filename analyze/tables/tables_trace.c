@@ -3,7 +3,7 @@
  * tables_trace: tables of what a trace contains: its lists, and its events.
  *
  * The lists, which a trace keeps in memory, are tasks, names, losses, cost, clocks and blocks. Most
- * columns are fields of a list's rows; the list's more() fills the others. processes and
+ * columns are fields of a list's rows; the list's more() fills the others. The tables processes and
  * threads begin with the pseudo ids, so that every id in any table has a row. A query for a key
  * (first column) uses find() instead of reading all rows.
  */
@@ -17,7 +17,7 @@
 #include "table_columns.h"
 
 struct list {
-	/* Returns row i, and the number of rows. NULL: more() fills all cells. */
+	/* Returns row i, or NULL if more() fills all cells. Sets *ret_cnt to the number of rows. */
 	const void *(*row)(const struct analysis *a, size_t i, size_t *ret_cnt);
 	/* Fills the columns that are not fields. NULL: all are fields. */
 	void (*more)(const struct analysis *a, size_t i, const void *row, struct cell *c);
