@@ -25,7 +25,7 @@ enum view_take {
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
 	VIEW_TAKES_LABELS,	/* labels of the row's group: view_label_cells() */
-	/* plus per mille: a quantile of a struct quantile; NULL if that is empty */
+	/* VIEW_TAKES_QUANTILE + n: quantile n / 1000 of a struct quantile; NULL if it is empty */
 	VIEW_TAKES_QUANTILE,
 };
 
@@ -37,7 +37,7 @@ struct view_place {
 
 /* The first member of a row that is carried from bin to bin. */
 struct view_carried {
-	uint64_t entered;	/* the last bin that view_enter() entered, + 1 */
+	uint64_t entered;	/* 1 + the last bin for which view_enter() was called */
 };
 
 struct view_def {

@@ -447,7 +447,7 @@ struct growth_site {
 	uint64_t allocs, kept, kept_bytes;
 	int64_t net_bytes;
 	const char *source, *call_site;
-	bool is_changed;		/* at least one object was added to net_bytes */
+	bool is_changed;		/* net_bytes counts at least one object */
 };
 
 /* Keys: process << 2 | family, and the text's address. */

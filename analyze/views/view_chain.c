@@ -51,7 +51,10 @@ struct piece {
 	bool is_over;		/* the sleep ended at to_ns */
 };
 
-/* A sleep that the chain has left for the thread that ended it, until the chain reaches from_ns. */
+/*
+ * A sleep that the chain has left for the thread that ended the sleep. The chain returns to the
+ * sleep's thread at from_ns.
+ */
 struct visit {
 	uint64_t from_ns;
 	uint32_t sleep;		/* 1 + index of the sleep's last piece */

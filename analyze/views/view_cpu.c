@@ -8,7 +8,7 @@
  * For each CPU of the trace, the rows of a bin add up exactly to the bin's part inside the trace.
  *
  * parallel_usage(from_ns, to_ns, every_ns, by): time on CPUs per bin and group, by the number of
- * CPUs that ran threads of the scope at that instant.
+ * CPUs that ran threads of the scope at the same time.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 #define NAME_COLS (1u << COL_CPU_USAGE_COMM_THEN | 1u << COL_CPU_USAGE_THREAD_NAME_THEN)
 
-/* Groups are threads; if columns of names are used, threads by their name at the time. */
+/* Each thread is a group; if columns of names are used, a thread has a group per name. */
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	unsigned int by = q->cols_used & NAME_COLS ? KEY(THREAD) | KEY(COMM) | KEY(THREAD_NAME) :

@@ -20,7 +20,7 @@ enum { OF_PROCESS, OF_GROUP };
 
 struct level {
 	struct view_carried carried;
-	struct mem_process mem;		/* of a process: its part of the group's row */
+	struct mem_process mem;		/* of a group: the sum; of a process: its share */
 	uint64_t rss;			/* resident bytes of mem */
 	uint64_t peak, low, peak_ns;	/* peak and low of the bin */
 	uint32_t group;			/* of a process: the group that contains mem */

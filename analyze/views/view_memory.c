@@ -3,16 +3,16 @@
  * view_memory: alloc_usage(from_ns, to_ns, every_ns, by): bytes that each group allocated, freed
  * and held, per bin and source.
  *
- * Levels: of rss and vm, all memory of the processes; of slab, page and heap, what was allocated
- * since the trace's start and not freed yet. peak_bytes is the highest level in the bin, including
- * the level at its beginning. A group's peak is the peak of the group's sum, not the sum of its
- * processes' peaks. A group has a row in each bin in which its memory changes. For rss and vm, and
- * for every source if bins have equal lengths, the group also has a row in each bin with a level
- * above 0.
+ * The level of rss and vm is all memory of the processes; the level of slab, page and heap is what
+ * was allocated since the trace's start and not freed yet. peak_bytes is the highest level in the
+ * bin, including the level at its beginning. A group's peak is the peak of the group's sum, not the
+ * sum of its processes' peaks. A group has a row in each bin in which its memory changes. For rss
+ * and vm, and for every source if bins have equal lengths, the group also has a row in each bin
+ * with a level above 0.
  *
- * Each group of sources runs through the window separately. The index has, per interval, the sums
- * of every owner and the highest level of the usual sets of owners. An interval is decoded if a
- * queried set is not in the index and may have its highest level there.
+ * The window is read separately for each group of sources. The index has, per interval, the sums of
+ * every owner and the highest level of the usual sets of owners. An interval is decoded if a
+ * queried set is not in the index and may have its highest level in the interval.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder)
 
 struct memory_view;
 
-struct memory_walk {		/* a run through one group of sources */
+struct memory_walk {		/* reads the window for one group of sources */
 	struct memory_view *view;
 	enum index_group group;
 	struct fold_run run;
@@ -473,7 +473,7 @@ static int begin(struct view *v, struct err *e)
 			if (ret < 0)
 				return index_fail(x, ret, e);
 		}
-		/* Rows are in the order in which their groups first appear. */
+		/* Build the state now: rows are in the order in which groups first appear. */
 		ret = ret ?: fold_run_enter(&m->run, e);
 	}
 	return ret;

@@ -477,11 +477,12 @@ const struct table_def table_latency_hist =
 /*
  * device_usage(from_ns, to_ns, every_ns): how busy each block device was, per bin.
  *
- * A request is in flight from its queueing (start of I/O accounting, else insert, else issue) to
- * its last completion: its latency. The depth of a device is the number of requests in flight:
- * inflight_ns is the integral of the depth over time, busy_ns the time at which it was not 0. Both
- * are exact for any window, and add up. A request in flight at the start of the recording is
- * unknown before its first event. Owners and the scope do not matter here: all requests count.
+ * A request is in flight during its latency: from its queueing (start of I/O accounting, else
+ * insert, else issue) to its last completion. The depth of a device is the number of requests in
+ * flight: inflight_ns is the integral of the depth over time, busy_ns the time during which the
+ * depth was not 0. Both are exact for any window, and add up. A request in flight at the start of
+ * the recording is unknown before its first event. Owners and the scope do not matter here: all
+ * requests count.
  *
  * open_requests(from_ns, to_ns): the requests in flight at the window's end.
  */
@@ -494,7 +495,7 @@ struct device {
 	struct view_carried carried;
 	uint64_t dev;
 	uint64_t depth;			/* current depth; the following members are about the bin */
-	uint64_t since_ns;		/* time before is already added */
+	uint64_t since_ns;		/* earlier time is already added */
 	uint64_t busy_ns, inflight_ns, depth_max;
 	uint64_t ios[OP_CNT], bytes[OP_CNT];
 	uint64_t merges, errors, lat_sum_ns, timed_ios;

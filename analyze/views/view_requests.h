@@ -16,7 +16,7 @@ enum owner_how {
 	OWNER_UNKNOWN = 0,	/* no evidence */
 	OWNER_DIRTIED,		/* the only process that dirtied the inode in the last 30 s */
 	OWNER_DIRTIED_SHARED,	/* the last process that dirtied the inode; others did, too */
-	/* dirtied the first pages; the request was merged with requests of others */
+	/* the process that dirtied the first pages; the request was merged with others' requests */
 	OWNER_DIRTIED_MIXED,
 	OWNER_READ,		/* a read: the submitter */
 	OWNER_DIRECT,		/* written from a process's own memory: the submitter */

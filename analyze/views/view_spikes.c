@@ -101,7 +101,7 @@ static int parse_sources(uint32_t *mask, const char *list, struct err *e)
 	return 0;
 }
 
-/* Parses argument by. "all": per process, per name, and all processes together. */
+/* Parses the argument "by". "all": per process, per name, and all processes together. */
 static int parse_by(struct spikes_query *s, const struct cell *arg, struct err *e)
 {
 	unsigned int by = KEY(PROCESS);
@@ -239,7 +239,7 @@ static void drop_process(struct shown_spike *a, struct shown_spike *b)
 
 enum { DROP_PAGE, DROP_HEAP, DROP_GROUPS, DROP_PROCESSES, DROP_STEPS };
 
-/* Calls a step for all pairs of rows that overlap in time. */
+/* Applies a step to all pairs of rows that overlap in time. */
 static void drop(struct spikes_view *x, unsigned int step)
 {
 	for (size_t i = 0; i < x->cnt; i++) {

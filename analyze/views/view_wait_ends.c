@@ -7,7 +7,7 @@
  * wait, or running).
  *
  * A sleep counts if it ended in the window and its wake-up was recorded. Only its part in the
- * window counts; a sleep from before the trace begins at the trace's start.
+ * window counts; a sleep that began before the trace counts from the trace's start.
  *
  * Locks: if the thread that ended a wait for a lock had itself waited for a lock during more than
  * half of that wait, it only passed the lock on: the thread that ended its wait counts instead. A
@@ -70,7 +70,7 @@ struct history {		/* the last pieces of a thread; a ring */
 	uint16_t cut_call;
 };
 
-/* The waiter and object of a row; the row's key has the index. */
+/* The waiter and object of a row. The row's key contains the index in ends_view.objects. */
 struct object {
 	uint32_t waiter;	/* the thread that slept */
 	uint64_t what;		/* object of the switch, or 0 */
@@ -147,7 +147,10 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 	return 0;
 }
 
-/* Returns the index from the end of the last piece that began before at_ns; or the piece count. */
+/*
+ * Returns the index, counted from the end, of the last piece that began before at_ns. If there is
+ * no such piece, returns the number of pieces kept.
+ */
 static unsigned int last_before(const struct history *h, uint64_t at_ns)
 {
 	unsigned int from = 0, to = h->cnt < h->cap ? h->cnt : h->cap;

@@ -168,7 +168,7 @@ const struct table_def table_sched_waits = VIEW_TABLE(SCHED_WAITS, waits_view, s
  * was recorded.
  */
 
-/* Returns NULL if there is no sleep or it does not count. */
+/* Returns the sleep of a finding; NULL: the finding has none, or the sleep does not count. */
 static const struct thread_sleep *sleep_of(const struct view *v, const struct states_found *x)
 {
 	const struct thread_sleep *s = x->sleep;
@@ -237,7 +237,7 @@ const struct table_def table_woken_by = VIEW_TABLE(WOKEN_BY, woken_by_view, stru
 
 #define BIN_NS 1000000000ull
 
-struct last_wait {			/* the last wait for a CPU of a thread */
+struct last_wait {			/* a thread's last wait for a CPU */
 	uint64_t end_ns;
 	uint8_t slept;			/* copied from struct thread_wait */
 };
@@ -284,7 +284,7 @@ static bool is_over(const struct offcpu_view *o, const struct event *ev)
 	return o->last[thread_of(o, ev)].end_ns > ev->ts_ns - ev->v[EV_OFFCPU_DUR_NS];
 }
 
-/* Returns the rows of events whose switch was read, and of events before before_ns. */
+/* Adds the rows of events whose switch was read, and of events before before_ns. */
 static void give_pending(struct offcpu_view *o, uint64_t before_ns)
 {
 	size_t i, left = 0;

@@ -6,8 +6,8 @@
  *     pieces of all threads --[replay: end, path]--> causes on the path
  *     cause, pieces --[replay without it, three ways]--> a saving from .. to, the next bottleneck
  *
- * The end is the last instant on a CPU of the thread of the report that was on a CPU last, or of a
- * thread that had ended before, if the replay ends that thread later. A cause is a set of pieces
+ * The end is the last instant at which a thread of the report was on a CPU. If a thread that had
+ * ended earlier ends even later in the replay, its end counts instead. A cause is a set of pieces
  * that take no time in the replay (replay.h): waits for a lock, for a file or for a disk, sleeps,
  * timed-out waits, throttling, stops, waits for a CPU, or everything that the threads of a process
  * do, except waiting for requests. Leaving out a function shortens each piece on a CPU by the
@@ -113,7 +113,7 @@ struct whatif {
 	/* pieces on a CPU; the replay ends when the last of these ends */
 	uint32_t *ends;
 	size_t end_cnt, end_cap;
-	uint32_t target;		/* the piece of ends that was the latest in the last run */
+	uint32_t target;		/* the element of `ends` that ended last in the last run */
 	struct cause *causes;
 	size_t cause_cnt, cause_cap;
 	bool is_given, is_each;		/* is_given: causes come from `without` */
@@ -225,8 +225,8 @@ static uint32_t object_number(struct whatif *x, const struct thread_sleep *s)
 }
 
 /*
- * Completes a sleep's piece at its end with kind, object and waker. p->call is set to whether the
- * sleep timed out.
+ * Completes the piece of a sleep that has ended: sets kind, object and waker, and sets p->call to
+ * whether the sleep timed out.
  */
 static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 {
@@ -304,7 +304,7 @@ static bool is_of(struct whatif *x, const struct cause *c, const struct replay_p
 	case CAUSE_PROCESS:
 		if (comm_of(x, p->thread) != c->name)
 			return false;
-		/* waits of the process for requests of other processes are kept */
+		/* keep sleeps that another process ended: waits for requests of that process */
 		return !is_sleep || (p->waker_piece ? comm_of(x, p->waker) == c->name :
 						      !p->is_instant && p->flag);
 	}
@@ -367,7 +367,7 @@ static int count_hits(struct whatif *x, uint64_t bits)
 	return 0;
 }
 
-/* Returns the bound of Wilson's interval of a share at sigma; at 0, the share itself. */
+/* Returns the bound of Wilson's interval of a share at sigma; sigma 0: the share itself. */
 static double share_at(struct sampled n, double sigma)
 {
 	double all = (double)n.cnt, share = (double)n.of / all, square = sigma * sigma;
@@ -476,8 +476,8 @@ static const char samples_sql[] =
 	"FROM cpu_samples WHERE ts_ns >= :from AND ts_ns < :to ORDER BY utid, ts_ns";
 
 /*
- * Skips code without a name (an address or offset). A function with more than 9 of 10 samples of
- * its threads is "all".
+ * Skips code without a name (an address or offset). is_all: most samples of the function are of
+ * threads that have it in more than 9 of 10 samples.
  */
 const char view_functions_sql[] =
 	"WITH RECURSIVE s AS MATERIALIZED (SELECT c.utid AS utid, count(*) AS cnt, "
@@ -840,7 +840,7 @@ static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
 	return r;
 }
 
-/* Extends the interval ret by the savings of the replay variants. */
+/* Extends the interval ret to contain the savings of the replay variants. */
 static void note_savings(const struct whatif *x, const struct ends *base, const struct ends *ends,
 			 bool has_schedule, uint64_t ret[2])
 {
@@ -930,9 +930,9 @@ static int by_path(const void *a, const void *b)
 }
 
 /*
- * Finds the piece whose end is the end of the report. If a process exits, some of its threads may
- * be on a CPU last only to be killed. In this case the last piece of the main thread is used,
- * unless that piece ended before the killed threads were woken.
+ * Finds the piece whose end is the end of the report. When a process exits, the threads that run
+ * last may run only because they are killed. In this case the last piece of the main thread is
+ * used, unless that piece ended before the killed threads were woken.
  */
 static bool find_end(struct whatif *x, uint32_t *ret)
 {
