@@ -434,8 +434,8 @@ static int attach_span(struct attached *a, const struct source_program *sp,
 
 /*
  * Opens a clock on each CPU. A software clock has the same period everywhere, unlike cycle
- * counters. It also fires on an idle CPU. Code that runs with interrupts disabled is sampled when
- * it enables them. CPUs that come online later have no clock.
+ * counters. On an idle CPU it does not run the program. Code that runs with interrupts disabled is
+ * sampled when it enables them. CPUs that come online later have no clock.
  */
 static int attach_clocks(struct attached *a, struct bpf_program *prog, struct err *e)
 {
