@@ -142,8 +142,8 @@ struct report_request {
 	/* cpu: include the idle task, [unknown] and [filtered], so that sums are complete */
 	bool with_idle;
 	/*
-	 * GLOB pattern for names of program requests; NULL: all (why: the view is not about
-	 * requests)
+	 * GLOB pattern for names of program requests; NULL: all names. In the view "why", NULL
+	 * means that requests are not compared.
 	 */
 	const char *requests;
 	uint64_t request;	/* why: id of a program request; 0: none */

@@ -26,9 +26,10 @@ uint64_t align_clock_uncertainty(const struct trace *t);
 #define ALIGN_SLACK_NS 500000
 
 /*
- * Widens a window to whole bins of the wall clock at the window's start. An edge inside the trace
- * that is within ALIGN_SLACK_NS (for short bins: an eighth of a bin) of a bin's edge is moved to
- * that edge instead. -ERANGE: the first bin would begin before the machine booted.
+ * Widens a window to whole bins, the first of which begins at a multiple of every_ns on the wall
+ * clock. Only the window's start is converted to the wall clock. An edge inside the trace that is
+ * within ALIGN_SLACK_NS (for short bins: an eighth of a bin) of a bin's edge is moved to that edge
+ * instead. -ERANGE: the first bin would begin before the machine booted.
  */
 int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, uint64_t *to_ns,
 		 struct err *e);

@@ -3,10 +3,11 @@
  * page_rows: a key is numbered column by column: each pair (number of the key so far, next value)
  * gets a number.
  *
- * If there are too many rows to keep, the first scan keeps only the sums for the ranking, and a
- * second scan adds up the rows of all keys without their own rows. A sparse table may have a row
- * per bin of each sleeping thread, but the page shows only a few of these threads. In this case the
- * first scan omits sleeps, and the second scan merges the rows of all other tasks (merge_task).
+ * If there are too many rows to keep, the first scan keeps only the sums for the ranking. A second
+ * scan keeps the rows of the keys that get their own rows on the page, and adds up the rows of all
+ * other keys. A sparse table may have a row per bin of each sleeping thread, but the page shows
+ * only a few of these threads. In this case the first scan omits sleeps, and the second scan merges
+ * the rows of all other tasks (merge_task).
  */
 #include "analyze/page/page_rows.h"
 
@@ -882,8 +883,8 @@ static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
 }
 
 /*
- * Writes a process: the text "upid pid name", with the prefix r if it is not of the command; NULL:
- * "other".
+ * Writes a process: the text "upid pid name", with the prefix r if a command was recorded and the
+ * process does not belong to it. If the value is NULL, writes "other".
  */
 static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
 {

@@ -606,8 +606,8 @@ static void put_group(struct parquet *p)
 }
 
 /*
- * Moves the rows whose number in column c needs more than one byte to the end, unless there are
- * many such rows.
+ * Moves rows to the end if their dictionary number in column c needs more than one byte. Does
+ * nothing if there are many such rows.
  */
 static void move_wide(struct parquet *p, const struct column *c)
 {

@@ -183,7 +183,10 @@ static const char ran_sql[] =
 	"WHERE p.upid > 3 AND NOT p.is_kthread AND p.is_workload >= workload "
 	"GROUP BY p.comm HAVING 2 * ns >= :to - :from";
 
-/* Adds the waits of a name, unless a large enough candidate on the path has this name and kind. */
+/*
+ * Adds a candidate: the time of all processes with a name in one kind of wait, or running. Adds
+ * none if the path has a candidate with this name and kind of at least a tenth of the window.
+ */
 static int held_up_row(struct causes *c, const struct value *v, void *ctx)
 {
 	const char *comm = causes_text(c, &v[0]);

@@ -264,7 +264,10 @@ static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t
 	return 0;
 }
 
-/* Closes the sleeps that the thread ended by to_ns: adds its activities during the sleeps. */
+/*
+ * Closes the open sleeps that ended at to_ns or earlier and whose waker is this thread: the waker's
+ * activities during these sleeps are known now, and are added to the sleeps' rows.
+ */
 static int close_sleeps(struct ends_view *x, uint32_t thread, uint64_t to_ns)
 {
 	for (unsigned int i = x->open_cnt; i-- > 0;) {

@@ -122,9 +122,11 @@ _Static_assert(sizeof(struct heap_share_head) == 136 + 4 * HEAP_CHUNKS_MAX &&
  *
  * The set of live samples is shared by all threads of a process and has no lock, so that signal
  * handlers and children of fork() may use it at any time. The hash of an address selects a row of
- * slots per level: if all of a row's slots are used, the next level's row is used. Counters of live
- * samples, by another hash, show with one load that a freed block is not a sample; neighbouring
- * blocks have neighbouring counters.
+ * slots per level: if all of a row's slots are used, the next level's row is used.
+ *
+ * A second hash of the address selects a counter of live samples. If the counter is 0, a freed
+ * block is not a sample: usually, one load is sufficient to find this out. Neighbouring blocks have
+ * neighbouring counters.
  */
 #define HEAP_SAMPLE_MAX (1ULL << 30)	/* largest mean distance, bytes */
 

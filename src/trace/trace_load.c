@@ -812,7 +812,7 @@ void trace_finalize_blocks(struct trace *t)
 	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
-		/* this block and all earlier blocks got late_ns before a refresh */
+		/* new blocks do not change this value, nor those of earlier blocks */
 		if (m[i].late_ns == late)
 			break;
 		m[i].late_ns = late;

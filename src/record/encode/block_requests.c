@@ -249,7 +249,7 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 /*
  * file_paths: finds the file of each request.
  *
- *     path records --[last path of each inode]--> path of issues, names of files
+ *     path records --[last path of each inode]--> column path of issue events, names of files
  *
  * Each path has a number, and a changed path gets a new number. Inode numbers are not sufficient,
  * because a new file may soon have the inode number of a removed file. Records of a slice are

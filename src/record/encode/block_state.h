@@ -193,9 +193,9 @@ struct stack_frames {
 /*
  * A stack's number is a hash of its frames and, if it has user frames, of the process and the
  * mapped files. A stack therefore has the same number in every block, without state between blocks.
- * If other files are mapped at the same addresses, the number differs, so frames of equal stacks
- * have equal names at any time. Different stacks of a block have different numbers. 0 < *ret_id <
- * 2^62.
+ * If other files are mapped at the same addresses later, the stack gets another number. The names
+ * of the frames of a number therefore never change. Different stacks of a block have different
+ * numbers. 0 < *ret_id < 2^62.
  */
 /* Adds the code of the next user frame to a hash. */
 uint64_t stack_code_add(uint64_t code, uint64_t site_code);
