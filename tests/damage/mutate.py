@@ -99,7 +99,8 @@ def too_much(rows, by_key):
 
 def is_absent(header, row, by_key):
     """A row of 0 in a bin where its group did nothing, because the group did something in another bin."""
-    figures = [v for n, v in zip(header, row) if n not in KEYS + ("complete", "lost_events")]
+    of_bin = "complete", "lost_events", "unowned_ios", "unowned_bytes"
+    figures = [v for n, v in zip(header, row) if n not in KEYS + of_bin]
     return all(v in ("", "0") for v in figures) and keys_of(header)(row) not in by_key.get(header, {})
 
 

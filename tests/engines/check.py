@@ -123,8 +123,9 @@ def check_chdb():
 DUCKDB_TABLES = ("threads", "sched_slices", "block_requests", "slab_allocs")
 DUCKDB_QUESTIONS = {"who used the CPUs": ("SELECT host, comm, sum(dur_ns)::BIGINT FROM sched_slices JOIN threads "
                                           "USING (host, utid) WHERE utid != 0 GROUP BY host, comm",
-                                          lambda t: [[r["comm"], r["oncpu_ns"]] for r in t.by_comm("cpu")
-                                                     if r["oncpu_ns"]]),
+                                          lambda t: [list(r.values()) for r in t.sql(
+                                              "SELECT comm, sum(dur_ns) AS ns FROM sched_slices JOIN threads "
+                                              "USING (utid) WHERE utid != 0 GROUP BY comm")]),
                     "requests": ("SELECT host, op, count(*), sum(bytes)::BIGINT, max(latency_ns) FROM block_requests "
                                  "WHERE end_ns IS NOT NULL GROUP BY host, op",
                                  lambda t: [[r["op"], r["ios"], r["bytes"], r["lat_max_ns"]]

@@ -78,14 +78,15 @@ def compare(tables, trace, a, b):
 
 
 def compare_names(tables, trace, a, b):
-    """The same of names that have several processes: what differs from report --by comm, and how many names there
-    were."""
+    """The same of names that have several processes: what differs from the sums of report over the processes with
+    this last name, and how many names there were."""
     wrong, names = [], 0
     for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"),
                                 ("states", "states", "running_ns")]:
-        wanted = {re.sub(r"^'(?=[=+@-])", "", r["comm"]): number(r[column])
-                  for r in report(trace, view, a, b, "--by", "comm")}
-        got = {}
+        wanted, got = {}, {}
+        for r in report(trace, view, a, b, "--by", "process"):
+            comm = re.sub(r"^'(?=[=+@-])", "", r["comm"])
+            wanted[comm] = wanted.get(comm, 0) + number(r[column])
         for row in tables["table-" + table]:
             got[row[1][1]] = got.get(row[1][1], 0) + number(dict((c, v) for c, v in row if c)[column])
         names += len(got)

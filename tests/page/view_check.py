@@ -134,7 +134,7 @@ def check_groups(b, v, trace):
         bad, n = compare_names(b.evaluate(TABLES), trace, a, z)
         wrong += bad
         names += n
-    check("names have what report --by comm has (%d)" % names, not wrong and names > 6, wrong[:4])
+    check("names have what report has of their processes (%d)" % names, not wrong and names > 6, wrong[:4])
     # asked for by the choice, and by the address
     b.evaluate("(delete document.body.dataset.drawn, document.getElementById('by').value = 'thread', "
                "document.getElementById('by').dispatchEvent(new Event('change')))")
@@ -559,6 +559,7 @@ def check_keyboard(name, b, v):
     b.key("Escape")
     check("%s: Escape goes back to the page" % name, before.startswith("What each")
           and b.evaluate("document.activeElement === document.body"), before)
+    b.wait("!!document.querySelector('.legend [data-name]:not([data-name=other])')", 30)
     b.evaluate("document.getElementById('by').focus()")
     is_name = "(document.activeElement.closest('.legend') !== null && document.activeElement.dataset.name !== 'other')"
     for _ in range(60):
