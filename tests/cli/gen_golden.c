@@ -213,7 +213,7 @@ static void write_loss(struct gen *g, unsigned int from_ms, unsigned int to_ms)
 {
 	const struct trace_loss loss = {
 		.from_ns = AT(from_ms), .to_ns = AT(to_ms), .cpu = 0, .hook = WIRE_SWITCH,
-		.cls = EVENT_CLASS_SCHED, .full_cnt = 3,
+		.cls = EVENT_CLASS_SCHED, .full_cnt = 1, .other_cnt = 1, .missed_cnt = 1,
 	};
 
 	gen_loss(g, &loss);

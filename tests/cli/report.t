@@ -243,7 +243,7 @@ $ for c in cc1 make; do ebpfrec report spikes -i golden.ebpfrec --comm $c --form
 
 $ ebpfrec report loss -i golden.ebpfrec --format csv 2>/dev/null | cut -d, -f1-5
 1> class,source,attempted,read,lost_events
-1> sched,sched.switch,0,0,3
+1> sched,sched.switch,1,0,3
 
 $ ebpfrec report -i golden.ebpfrec | head -n 3
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

@@ -260,9 +260,9 @@ $ ebpfrec info -i golden.ebpfrec
 1~   bytes_per_event      [0-9]*.[0-9][0-9]
 1>
 1> lost
-1>   ring_full            3
-1>   reservation_failed   0
-1>   program_skipped      0
+1>   ring_full            1
+1>   reservation_failed   1
+1>   program_skipped      1
 1>   inferred             0
 1>
 1> tasks

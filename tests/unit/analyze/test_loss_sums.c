@@ -204,6 +204,18 @@ static void count_rows(struct analysis *a, uint64_t from_ns, uint64_t to_ns, uns
 	rows_done(&r);
 }
 
+/* The runs of a hook in the trace's statistics. */
+static uint64_t runs_of(const struct trace *t, uint8_t hook)
+{
+	size_t cnt;
+	const struct trace_hook_stat *h = trace_hook_stats(t, &cnt);
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		ret += h[i].hook == hook ? h[i].run_cnt : 0;
+	return ret;
+}
+
 /*
  * A cut takes hook statistics from outside its window for its estimates, without rows for their
  * samples.
@@ -217,7 +229,8 @@ UNIT_TEST(test_a_cut_has_no_rows_of_samples_outside)
 		gen_hook_stat(made.g, &(struct trace_hook_stat){
 			.from_ns = T0 + half * 10 * MS, .to_ns = T0 + (half + 1) * 10 * MS,
 			.hook = half ? WIRE_SWITCH : WIRE_VM, .attempted_cnt = 8, .read_cnt = 8,
-			.run_cnt = 8, .run_time_ns = 800, .sampled_ns = MS, .sampled_cnt = 8 });
+			.run_cnt = 8, .run_time_ns = 800, .sampled_ns = half * MS,
+			.sampled_cnt = half * 8 });
 		gen_slice(made.g, T0 + (half + 1) * 10 * MS);
 	}
 	made_open(&made);
@@ -232,6 +245,7 @@ UNIT_TEST(test_a_cut_has_no_rows_of_samples_outside)
 		assert_int_equal(of_trace[0], 1);
 		assert_int_equal(of_trace[1], 1);
 		assert_memory_equal(of_cut, of_trace, sizeof(of_cut));
+		assert_int_equal(runs_of(t, half ? WIRE_VM : WIRE_SWITCH), 8);
 		analysis_close(a);
 		trace_close(t);
 	}

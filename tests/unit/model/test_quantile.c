@@ -40,4 +40,29 @@ UNIT_TEST(test_large_values_are_off_by_less_than_half_a_percent)
 				large[i] + large[i] / 256);
 }
 
+/* Stored buckets give the same quantiles, also of values that came after an earlier storing. */
+UNIT_TEST(test_stored_buckets_have_all_values)
+{
+	struct quantile q = { 0 }, copy = { 0 };
+	struct packed_in in;
+	struct buf b = { 0 };
+
+	for (uint64_t v = 1; v <= 3000; v++) {
+		assert_int_equal(quantile_add(&q, v), 0);
+		if (v % 2000)
+			continue;
+		quantile_put(&q, &b);
+		b.len = 0;
+	}
+	quantile_put(&q, &b);
+	in = (struct packed_in){ .p = b.data, .end = b.data + b.len };
+	assert_int_equal(quantile_merge(&copy, &in), 0);
+	assert_ptr_equal(in.p, in.end);
+	for (unsigned int pct = 0; pct <= 100; pct++)
+		assert_int_equal(quantile_get(&copy, pct), quantile_get(&q, pct));
+	quantile_done(&copy);
+	quantile_done(&q);
+	buf_done(&b);
+}
+
 UNIT_TESTS
