@@ -13,9 +13,9 @@ int main(int argc, char **argv)
 	size_t i, page = (size_t)sysconf(_SC_PAGESIZE), page_cnt, left = 1;
 	struct stat st;
 	void *map;
-	int fd;
+	int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
 
-	if (argc != 2 || (fd = open(argv[1], O_RDONLY)) < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 || fstat(fd, &st) != 0)
 		truth_fail("file");
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	page_cnt = ((size_t)st.st_size + page - 1) / page;
