@@ -562,7 +562,7 @@ def check_keyboard(name, b, v):
     b.wait("!!document.querySelector('.legend [data-name]:not([data-name=other])')", 30)
     b.evaluate("document.getElementById('by').focus()")
     is_name = "(document.activeElement.closest('.legend') !== null && document.activeElement.dataset.name !== 'other')"
-    for _ in range(60):
+    for _ in range(200):    # a chart that is drawn meanwhile may take the focus away
         b.key("Tab")
         if b.evaluate(is_name):
             break
