@@ -47,17 +47,18 @@ struct spikes_view {
 
 /*
  * Returns whether the burst begins in the window and, with a filter by name, belongs to a process
- * that has the name in the middle of the burst.
+ * that has the name in the middle of the burst. For a group of a name, the group's first process
+ * decides.
  */
 static bool is_wanted(const struct view *v, const struct spike *s)
 {
 	const struct burst_found *f = &s->found;
-	bool has_name = s->by == KEY(PROCESS) || s->by == KEY(COMM);
+	bool is_of_name = s->by == KEY(PROCESS) || s->by == KEY(COMM);
 
 	return f->start_ns >= v->w.from_ns && f->start_ns < v->w.to_ns &&
-	       (!has_name || scope_has_process_at(&v->a->question->scope, s->process,
-						  f->start_ns + (f->end_ns - f->start_ns) / 2,
-						  NULL));
+	       (!is_of_name || scope_has_process_at(&v->a->question->scope, s->process,
+						    f->start_ns + (f->end_ns - f->start_ns) / 2,
+						    NULL));
 }
 
 static int give_spike(void *ctx, const struct spike *s)
