@@ -106,10 +106,10 @@ const struct opts_command check_opts = {
 	.name = "check",
 	.about = "Check that a trace is undamaged.",
 	.synopsis = "[-i TRACE] [--format FORMAT]",
-	.text = "Reads every byte and verifies checksums, all columns of all events, the order of\n"
-		"the blocks, and derived.idx. Lists what is valid, what is damaged and skipped, "
-		"and\n"
-		"what time is missing. The exit status is 0 when nothing is damaged, else 1.\n",
+	.text = "Reads every byte and verifies checksums, all columns of all events, the order\n"
+		"of the blocks, and derived.idx. Lists what is valid, what is damaged and\n"
+		"skipped, and what time is missing. The exit status is 0 when nothing is\n"
+		"damaged, else 1.\n",
 	.options = options,
 	.examples = "  ebpfrec check -i trace.ebpfrec\n"
 		    "  ebpfrec repair -i trace.ebpfrec -o repaired.ebpfrec\n",
