@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 			truth_fail("mincore");
 		for (left = 0, i = 0; i < page_cnt; i++)
 			left += in_memory[i] & 1;
+		if (left)
+			truth_sleep_ms(1);
 	}
 	return 0;
 }
